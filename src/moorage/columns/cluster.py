@@ -223,7 +223,7 @@ class Cluster:
         Such is a pod that gets the labels of its node's zone, if no selector that is counted asks for them.
         """
         old, slot = record.shape, record.slot
-        stays, stayed = (one.metadata.deletionTimestamp is None for one in (pod, record.pod))
+        stays, stayed = (version.metadata.deletionTimestamp is None for version in (pod, record.pod))
         if record.claims or stays is not stayed or not old.counts_as(shape):
             return False
         record.pod, record.shape = pod, shape

@@ -87,7 +87,7 @@ def _aggregate(
     peak: Amounts = {}
     for container in init_containers:
         needs = _container_requests(container, defaults)
-        if container.restartPolicy == "Always":
+        if container.is_sidecar:
             _add(total, needs)
             _add(sidecars, needs)
             needs = sidecars

@@ -129,7 +129,7 @@ def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:
 
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
-    running = [*spec.containers, *(c for c in spec.initContainers if c.restartPolicy == "Always")]
+    running = [*spec.containers, *(container for container in spec.initContainers if container.is_sidecar)]
     return tuple(
         (port.hostIP or EVERY_ADDRESS, port.protocol or "TCP", port.hostPort)
         for container in running
@@ -138,9 +138,9 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     )
 
 
-def ports_conflict(one: HostPort, other: HostPort) -> bool:
+def ports_conflict(port: HostPort, other: HostPort) -> bool:
     """Return whether two pods with these ports cannot be on one node."""
-    return one[1:] == other[1:] and (one[0] == other[0] or EVERY_ADDRESS in (one[0], other[0]))
+    return port[1:] == other[1:] and (port[0] == other[0] or EVERY_ADDRESS in (port[0], other[0]))
 
 
 def shape_key(pod: Pod, node_name: str = "", claims_key: Key = (), devices_key: bytes = b"") -> bytes:

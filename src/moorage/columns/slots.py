@@ -48,9 +48,9 @@ class Slots:
         self._arrays: list[SlotArray] = []
 
     def array(self, dtype: Any, fill: int = 0) -> SlotArray:
-        made = SlotArray(self.capacity, dtype, fill)
-        self._arrays.append(made)
-        return made
+        array = SlotArray(self.capacity, dtype, fill)
+        self._arrays.append(array)
+        return array
 
     def take(self) -> int:
         if self._free:

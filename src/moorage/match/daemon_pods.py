@@ -67,7 +67,7 @@ def daemon_tolerations(given: Sequence[Toleration], *, host_network: bool) -> tu
     for name, effect in (*_ALWAYS_TOLERATED, *((_ON_THE_HOST_NETWORK,) if host_network else ())):
         added = Toleration(key=_TAINT_PREFIX + name, operator="Exists", effect=effect)
         # Equal in all but the seconds (Kubernetes: MatchToleration).
-        same = [index for index, one in enumerate(tolerations) if replace(one, tolerationSeconds=None) == added]
+        same = [index for index, present in enumerate(tolerations) if replace(present, tolerationSeconds=None) == added]
         for index in same:
             tolerations[index] = added
         if not same:

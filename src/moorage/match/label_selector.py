@@ -119,15 +119,15 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     """(kind, literal) for each token; symbols and keywords are their own kind."""
     tokens: list[tuple[str, str]] = []
     position = 0
-    while (found := _lexeme(text, position)) is not None:
-        symbols, word = found.groups()
+    while (lexeme := _lexeme(text, position)) is not None:
+        symbols, word = lexeme.groups()
         if symbols is None:
             tokens.append((word if word in _KEYWORDS else _IDENTIFIER, word))
-            position = found.end()
+            position = lexeme.end()
         else:
             literal = _longest_symbol(symbols)
             tokens.append((literal, literal))
-            position = found.start(1) + len(literal)
+            position = lexeme.start(1) + len(literal)
         if text[position : position + 1] == "\0":
             position += 1
     return [*tokens, (_END, "")]

@@ -137,8 +137,8 @@ def _any_of(row: _Operator, key: str, values: Sequence[str]) -> Predicate:
     if len(values) == 1:
         only = values[0]
         return lambda labels: labels.get(key) == only
-    wanted = frozenset(values)
-    return lambda labels: labels.get(key) in wanted
+    accepted = frozenset(values)
+    return lambda labels: labels.get(key) in accepted
 
 
 def _none_of(row: _Operator, key: str, values: Sequence[str]) -> Predicate:

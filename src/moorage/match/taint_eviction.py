@@ -50,15 +50,15 @@ def decide_eviction(taints: Iterable[Taint], tolerations: TolerationSet) -> Evic
     for taint in taints:
         if taint.effect != NO_EXECUTE:
             continue
-        found = tolerations.first_matching(taint)
-        if found is None:
+        tolerated = tolerations.first_matching(taint)
+        if tolerated is None:
             return Eviction(When.NOW, because=tolerations.explain(taint) or "", all_tolerated=False)
-        used.append(found[1])
-        if found[1].tolerationSeconds is not None:
-            limited.append((found[1].tolerationSeconds, taint))
+        used.append(tolerated[1])
+        if tolerated[1].tolerationSeconds is not None:
+            limited.append((tolerated[1].tolerationSeconds, taint))
     if not limited:
         return Eviction(When.NEVER, -1, used=tuple(used))
-    seconds, taint = min(limited, key=lambda one: one[0])
+    seconds, taint = min(limited, key=lambda limit: limit[0])
     if seconds <= 0:
         why = f"taint {describe_taint(taint)} is tolerated for 0 seconds"
         return Eviction(When.NOW, because=why, used=tuple(used))

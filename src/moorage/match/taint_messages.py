@@ -51,11 +51,11 @@ class TolerationLog:
 
     def unreadable(self, noun: str, taint: Taint, err: str, where: dict[str, Any], **about: str) -> None:
         """Log a taint's value that is no number or version, as the noun says."""
-        told = {**where, "taint": describe_taint_with_effect(taint), **about, "err": err}
+        details = {**where, "taint": describe_taint_with_effect(taint), **about, "err": err}
         if noun == "number":
-            self._log.warning("failed to parse taint value as integer for numeric comparison", **told)
+            self._log.warning("failed to parse taint value as integer for numeric comparison", **details)
         else:
-            self._log.error("failed to parse taint value as semantic version", **told)
+            self._log.error("failed to parse taint value as semantic version", **details)
 
     def expression_failed(self, expression: str, taint: Taint, error: str) -> None:
         """Log an expression that failed for a taint: a callback for `match`."""

@@ -61,22 +61,22 @@ class ProgramCache:
 
     def get(self, source: str) -> "Program | list[Issue]":
         with self._lock:
-            found = self._programs.get(source)
-            if found is not None:
+            program = self._programs.get(source)
+            if program is not None:
                 self._programs.move_to_end(source)
                 self.hits += 1
-                return found
+                return program
             self.misses += 1
         from moorage.match.cel import compile_expression, taint_environment
 
-        made = compile_expression(source, taint_environment())
+        compiled = compile_expression(source, taint_environment())
         with self._lock:
-            self._programs[source] = made
+            self._programs[source] = compiled
             self._programs.move_to_end(source)
             if len(self._programs) > self.capacity:
                 self._programs.popitem(last=False)
                 self.evictions += 1
-        return made
+        return compiled
 
 
 class TolerationMatcher:
@@ -108,21 +108,21 @@ class TolerationMatcher:
 
     def concerns(self, taint: Taint) -> bool:
         """Whether key and effect are the taint's, so that only the value decides; expressions concern every taint."""
-        wanted = self.toleration
-        if wanted.expression:
+        toleration = self.toleration
+        if toleration.expression:
             return True
-        return wanted.effect in ("", taint.effect) and wanted.key in ("", taint.key)
+        return toleration.effect in ("", taint.effect) and toleration.key in ("", taint.key)
 
     def reason(self, taint: Taint) -> str | None:
         """Return why the taint is not tolerated, as the part of a sentence; None exactly when `match` is true."""
-        wanted = self.toleration
-        if not wanted.expression:
-            if wanted.effect not in ("", taint.effect):
-                return f"its effect is {shown(taint.effect)}, the toleration's is {shown(wanted.effect)}"
-            if wanted.key not in ("", taint.key):
-                return f"its key is {shown(taint.key)}, the toleration's is {shown(wanted.key)}"
+        toleration = self.toleration
+        if not toleration.expression:
+            if toleration.effect not in ("", taint.effect):
+                return f"its effect is {shown(taint.effect)}, the toleration's is {shown(toleration.effect)}"
+            if toleration.key not in ("", taint.key):
+                return f"its key is {shown(taint.key)}, the toleration's is {shown(toleration.key)}"
         why = self.never or self._why_false(taint)
-        return f"{why} ({describe_toleration(wanted)})" if why else None
+        return f"{why} ({describe_toleration(toleration)})" if why else None
 
     def explain(self, taint: Taint) -> str | None:
         """One sentence with the inequality that does not hold; None exactly when `match` is true."""
@@ -317,12 +317,12 @@ def compile_tolerations(
         else _compile_comparison(toleration, gates, component)
         for toleration in tolerations
     )
-    made = TolerationSet(matchers, account)
-    if made.is_expensive and on_evaluation_failed is None:
+    compiled = TolerationSet(matchers, account)
+    if compiled.is_expensive and on_evaluation_failed is None:
         if len(programs.expensive) >= programs.capacity:
             programs.expensive.clear()
-        programs.expensive[tuple(tolerations), gates, component] = made
-    return made
+        programs.expensive[tuple(tolerations), gates, component] = compiled
+    return compiled
 
 
 def needed_gate(gate: Gate, component: str = "") -> str:
@@ -337,8 +337,8 @@ def _never(toleration: Toleration, why: str) -> TolerationMatcher:
 def _equal(toleration: Toleration) -> Callable[[Taint], bool]:
     """Return the commonest operator, and so the one that must cost least: whatever is fixed is compared in one step."""
     if toleration.key and toleration.effect:
-        wanted = (toleration.key, toleration.value, toleration.effect)
-        return lambda taint: (taint.key, taint.value, taint.effect) == wanted
+        identity = (toleration.key, toleration.value, toleration.effect)
+        return lambda taint: (taint.key, taint.value, taint.effect) == identity
     if toleration.key:
         key_and_value = (toleration.key, toleration.value)
         return lambda taint: (taint.key, taint.value) == key_and_value
@@ -386,9 +386,9 @@ def _compile_expression(
 
     def answer(taint: Taint) -> CelAnswer:
         if is_cheap and account.cheap_left > 0:
-            found = compute(taint)
-            account.cheap_left -= found.cost
-            return found
+            computed = compute(taint)
+            account.cheap_left -= computed.cost
+            return computed
         question = taint_question(source, taint)
         return evaluations.decide(account, question, lambda: compute(taint), patiently=programs.patiently)
 
@@ -402,25 +402,25 @@ def _compile_expression(
                 return value is True
             except CelError:
                 pass  # it is told below
-        found = answer(taint)
-        if isinstance(found.value, bool):
-            return found.value
-        if on_evaluation_failed is not None and not found.gave_up:
-            on_evaluation_failed(source, taint, found.value)
+        known = answer(taint)
+        if isinstance(known.value, bool):
+            return known.value
+        if on_evaluation_failed is not None and not known.gave_up:
+            on_evaluation_failed(source, taint, known.value)
         return False
 
     def why_false(taint: Taint) -> str | None:
         """A failure is told here, and not reported a second time."""
-        found = answer(taint)
-        if isinstance(found.value, bool):
-            return None if found.value else NOT_TRUE
-        return f"the expression was {found.value}" if found.gave_up else f"the expression failed: {found.value}"
+        known = answer(taint)
+        if isinstance(known.value, bool):
+            return None if known.value else NOT_TRUE
+        return f"the expression was {known.value}" if known.gave_up else f"the expression failed: {known.value}"
 
     def gave_up(taint: Taint) -> str | None:
         if account.spent < BUDGET and evaluations.total is None:
             return None
-        found = answer(taint)
-        return str(found.value) if found.gave_up else None
+        known = answer(taint)
+        return str(known.value) if known.gave_up else None
 
     return TolerationMatcher(toleration, match, why_false, gave_up=gave_up, is_expensive=not is_cheap)
 

@@ -106,12 +106,12 @@ def unauthorized() -> ApiError:
 
 
 def method_not_supported(verb: str = "") -> ApiError:
-    said = (
+    message = (
         f"{verb} is not supported on this resource"
         if verb
         else "the server does not allow this method on the requested resource"
     )
-    return failure(405, "MethodNotAllowed", said, {})
+    return failure(405, "MethodNotAllowed", message, {})
 
 
 def not_acceptable(media_types: str) -> ApiError:

@@ -166,8 +166,8 @@ def _parse_field(text: str, lowest: int, highest: int, names: dict[str, int]) ->
     numbers: set[int] = set()
     is_star = False
     for expression in filter(None, text.split(",")):
-        found, star = _parse_range(expression, lowest, highest, names)
-        numbers.update(found)
+        values, star = _parse_range(expression, lowest, highest, names)
+        numbers.update(values)
         is_star = is_star or star
     return _Field(frozenset(numbers), is_star)
 

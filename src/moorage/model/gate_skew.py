@@ -151,16 +151,16 @@ class Skew(NamedTuple):
 
 def skews(values: Known) -> list[Skew]:
     """Return the gates that are half enabled, with what happens; a component whose value is not known is not judged."""
-    found: dict[tuple[tuple[Component, ...], tuple[Component, ...], tuple[str, ...]], list[str]] = {}
+    by_components: dict[tuple[tuple[Component, ...], tuple[Component, ...], tuple[str, ...]], list[str]] = {}
     for gate in GATES:
         happens = tuple(hazard.happens for hazard in HAZARDS if gate in hazard.gates and _holds(hazard, gate, values))
         if happens:
             on, off = (
-                tuple(one for one in Component if one in gate.components and _value(values, one, gate) is wanted)
-                for wanted in (True, False)
+                tuple(part for part in Component if part in gate.components and _value(values, part, gate) is is_on)
+                for is_on in (True, False)
             )
-            found.setdefault((on, off, happens), []).append(gate.name)
-    return [Skew(tuple(names), *key) for key, names in found.items()]
+            by_components.setdefault((on, off, happens), []).append(gate.name)
+    return [Skew(tuple(names), *key) for key, names in by_components.items()]
 
 
 def known_values(gates: Mapping[Component, GateSet]) -> Known:
@@ -189,9 +189,9 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else str(last)
 
 
-def skew_lines(found: Iterable[Skew]) -> Iterator[str]:
+def skew_lines(given: Iterable[Skew]) -> Iterator[str]:
     """Print warnings: a line for each situation, and an indented one for each consequence."""
-    for skew in found:
+    for skew in given:
         yield from wrap(f"warning: {skew.situation}:", _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         for text in skew.happens:
             yield from wrap(text, _WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)

@@ -4,12 +4,12 @@ _VARINT, _LENGTH = 0, 2  # wire types
 
 
 def encode_varint(value: int) -> bytes:
-    made = bytearray()
+    encoded = bytearray()
     while value > 0x7F:
-        made.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    made.append(value)
-    return bytes(made)
+    encoded.append(value)
+    return bytes(encoded)
 
 
 def encode_number(field: int, value: int) -> bytes:

@@ -402,12 +402,12 @@ def add_amounts(total: ResourceAmounts, amounts: Mapping[str, Quantity]) -> None
         total[name] = _sum(total[name], amount) if name in total else amount
 
 
-def _sum(one: Quantity, other: Quantity) -> Quantity:
+def _sum(amount: Quantity, other: Quantity) -> Quantity:
     """The sum; of amounts so far apart that it cannot be written out, the greater one, which it is for all purposes."""
     try:
-        return one.add(other)
+        return amount.add(other)
     except QuantityError:
-        return max(one, other)
+        return max(amount, other)
 
 
 def raise_amounts(total: ResourceAmounts, amounts: Mapping[str, Quantity]) -> None:

@@ -40,15 +40,15 @@ def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admiss
     gauge("kubelet_running_pods", "Number of pods that have a running pod sandbox.", lambda: state.running_pods)
     gauge("kubelet_simulated_nodes", "Number of nodes that are simulated.", lambda: len(state.nodes))
     counter("kubelet_started_pods_total", "Cumulative number of pods started.", lambda: state.started)
-    said = "Cumulative number pod admission rejections by the Kubelet."
-    counter("kubelet_admission_rejections_total", said, partial(_rejections, state), ("reason",))
+    about = "Cumulative number pod admission rejections by the Kubelet."
+    counter("kubelet_admission_rejections_total", about, partial(_rejections, state), ("reason",))
     for what in ("hits", "misses", "evictions"):
-        said = f"The cache of compiled toleration expressions: {what}."
-        counter(f"kubelet_cel_cache_{what}_total", said, partial(getattr, admission.programs, what))
-    said = "Evaluations of toleration expressions that failed."
-    counter("kubelet_cel_evaluation_errors_total", said, lambda: admission.evaluation_errors)
-    said = "The number of ResourceClaims that are currently in use on the node, by driver name."
-    gauge("dra_resource_claims_in_use", said, lambda: _by_driver(claims), ("driver_name",))
+        about = f"The cache of compiled toleration expressions: {what}."
+        counter(f"kubelet_cel_cache_{what}_total", about, partial(getattr, admission.programs, what))
+    about = "Evaluations of toleration expressions that failed."
+    counter("kubelet_cel_evaluation_errors_total", about, lambda: admission.evaluation_errors)
+    about = "The number of ResourceClaims that are currently in use on the node, by driver name."
+    gauge("dra_resource_claims_in_use", about, lambda: _by_driver(claims), ("driver_name",))
 
 
 def _by_driver(claims: DeviceClaims) -> Mapping[Labels, float]:

@@ -57,8 +57,8 @@ def new_node(
 
 def is_healthy(node: Node) -> bool:
     """Return whether the node's status is that of a healthy kubelet."""
-    told = {condition.type: condition.status for condition in node.status.conditions}
-    return bool(node.status.allocatable) and all(told.get(kind) == status for kind, status, _, _ in _HEALTHY)
+    conditions = {condition.type: condition.status for condition in node.status.conditions}
+    return bool(node.status.allocatable) and all(conditions.get(kind) == status for kind, status, _, _ in _HEALTHY)
 
 
 def node_status(node: Node, number: int, now: float, capacity: Mapping[str, str] = CAPACITY) -> Raw:

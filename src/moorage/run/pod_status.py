@@ -127,7 +127,7 @@ def _init_container(pod: Pod, container: Container, doing: Doing) -> Raw:
     began = doing.began
     if doing.phase == "Pending":
         return _container(pod, container, {"waiting": {"reason": "PodInitializing"}}, False, 0, None)
-    if container.restartPolicy != "Always":
+    if not container.is_sidecar:
         return _container(pod, container, {"terminated": exited(began, began, 0)}, True, 0, None)
     if "terminated" in doing.state and doing.phase != "Running":
         finished = {**doing.state["terminated"], "exitCode": 0, "reason": "Completed"}
@@ -189,7 +189,7 @@ def _conditions(pod: Pod, phase: str, is_ready: bool, now: str) -> list[Raw]:
     if has_waiting:
         names = " ".join(container.name for container in pod.spec.initContainers)
         initialized = ("ContainersNotInitialized", f"containers with incomplete status: [{names}]")
-    wanted = (
+    expected = (
         ("PodReadyToStartContainers", started and not over, ("", "")),
         ("Initialized", not has_waiting, initialized),
         ("Ready", not ready[0], ready),
@@ -198,7 +198,7 @@ def _conditions(pod: Pod, phase: str, is_ready: bool, now: str) -> list[Raw]:
     )
     generation = pod.metadata.generation
     conditions = []
-    for kind, holds, (reason, message) in wanted:
+    for kind, holds, (reason, message) in expected:
         status = "True" if holds else "False"
         old = known.get(kind)
         changed = now if old is None or old.status != status else old.lastTransitionTime
@@ -215,12 +215,9 @@ def _conditions(pod: Pod, phase: str, is_ready: bool, now: str) -> list[Raw]:
 
 
 def _unready(pod: Pod, started: bool) -> str:
-    sidecars = (
-        ()
-        if started
-        else (container.name for container in pod.spec.initContainers if container.restartPolicy == "Always")
-    )
-    return f"containers with unready status: [{' '.join([*sidecars, *(container.name for container in pod.spec.containers)])}]"
+    sidecars = [] if started else [container for container in pod.spec.initContainers if container.is_sidecar]
+    names = [container.name for container in (*sidecars, *pod.spec.containers)]
+    return f"containers with unready status: [{' '.join(names)}]"
 
 
 def _closed_gates(pod: Pod, known: dict[str, PodCondition]) -> str:
@@ -263,9 +260,9 @@ def resize(old: Pod, new: Pod, node: Node, load: Load) -> PodResize:
 def _infeasible(pod: Pod, capacity: dict[str, int]) -> Refusal | None:
     requests = pod_requests(pod.spec)
     for name in (CPU, MEMORY):
-        wanted, has = requests.get(name, 0), capacity.get(name, 0)
-        if wanted > has:
-            message = f"Node didn't have enough capacity: {name}, requested: {wanted}, capacity: {has}"
+        requested, has = requests.get(name, 0), capacity.get(name, 0)
+        if requested > has:
+            message = f"Node didn't have enough capacity: {name}, requested: {requested}, capacity: {has}"
             return Refusal("Infeasible", message)
     return None
 

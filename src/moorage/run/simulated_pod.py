@@ -56,17 +56,17 @@ def _until_stopped(pod: Pod) -> float:
 
     A name that a StatefulSet gives again at once would look to `kubectl delete` like a pod that never goes.
     """
-    said = _seconds(pod.metadata.annotations.get(STOP_DELAY))
-    if said is None:
+    annotated = _seconds(pod.metadata.annotations.get(STOP_DELAY))
+    if annotated is None:
         return (
             _STATEFUL_SETS_TAKE if any(owner.kind == "StatefulSet" for owner in pod.metadata.ownerReferences) else 0.0
         )
-    return said
+    return annotated
 
 
 def _until_ready(pod: Pod) -> float:
     """Return the seconds until the last container has passed its probes."""
-    sidecars = (container for container in pod.spec.initContainers if container.restartPolicy == "Always")
+    sidecars = (container for container in pod.spec.initContainers if container.is_sidecar)
     return max(
         (
             _until_passed(container.startupProbe) + _until_passed(container.readinessProbe)

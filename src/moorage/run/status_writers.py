@@ -21,7 +21,7 @@ _CONFLICT, _TOO_MANY, _SERVER_ERROR, _NOT_FOUND = 409, 429, 500, 404
 _LOG = get_logger("kubelet")
 
 
-class _Wanted:
+class _PendingWrites:
     """Pending writes of one pod."""
 
     __slots__ = ("is_busy", "removes", "retry", "status", "uid")
@@ -38,79 +38,79 @@ class PodWriter:
 
     def __init__(self, client: Client, calls: BackgroundCalls, is_ours: Callable[[str, str], bool]) -> None:
         self._client, self._calls, self._is_ours = client, calls, is_ours
-        self._wanted: dict[str, _Wanted] = {}
+        self._pending: dict[str, _PendingWrites] = {}
 
     def __len__(self) -> int:
-        return len(self._wanted)
+        return len(self._pending)
 
     def write(self, action: WriteStatus) -> None:
-        wanted = self._of(action.key, action.uid)
-        wanted.status = action.status
-        self._send(action.key, wanted)
+        pending = self._of(action.key, action.uid)
+        pending.status = action.status
+        self._send(action.key, pending)
 
     def remove(self, action: Remove) -> None:
-        wanted = self._of(action.key, action.uid)
-        wanted.removes = True
-        self._send(action.key, wanted)
+        pending = self._of(action.key, action.uid)
+        pending.removes = True
+        self._send(action.key, pending)
 
     def close(self) -> None:
-        self._wanted.clear()
+        self._pending.clear()
 
-    def _of(self, key: str, uid: str) -> _Wanted:
-        wanted = self._wanted.get(key)
-        if wanted is None or wanted.uid != uid:
-            wanted = self._wanted[key] = _Wanted(uid)
-        return wanted
+    def _of(self, key: str, uid: str) -> _PendingWrites:
+        pending = self._pending.get(key)
+        if pending is None or pending.uid != uid:
+            pending = self._pending[key] = _PendingWrites(uid)
+        return pending
 
-    def _send(self, key: str, wanted: _Wanted) -> None:
-        if not wanted.is_busy:
-            wanted.is_busy = True
-            self._calls.send(partial(self._carry_out, key, wanted))
+    def _send(self, key: str, pending: _PendingWrites) -> None:
+        if not pending.is_busy:
+            pending.is_busy = True
+            self._calls.send(partial(self._carry_out, key, pending))
 
-    async def _carry_out(self, key: str, wanted: _Wanted) -> None:
-        while self._wanted.get(key) is wanted and (wanted.status is not None or wanted.removes):
-            status, wanted.status = wanted.status, None
+    async def _carry_out(self, key: str, pending: _PendingWrites) -> None:
+        while self._pending.get(key) is pending and (pending.status is not None or pending.removes):
+            status, pending.status = pending.status, None
             try:
-                await self._carry_out_one(key, wanted, status)
+                await self._carry_out_one(key, pending, status)
             except (ApiError, Unreachable) as error:
-                if self._is_worth_another_try(key, wanted, error):
-                    wanted.status = status if wanted.status is None else wanted.status
-                    asyncio.get_running_loop().call_later(wanted.retry, self._again, key, wanted)
-                    wanted.retry = min(2 * wanted.retry, LAST_RETRY)
+                if self._is_worth_another_try(key, pending, error):
+                    pending.status = status if pending.status is None else pending.status
+                    asyncio.get_running_loop().call_later(pending.retry, self._again, key, pending)
+                    pending.retry = min(2 * pending.retry, LAST_RETRY)
                     return
-                wanted.removes = wanted.removes and status is not None
-        if self._wanted.get(key) is wanted:
-            del self._wanted[key]
+                pending.removes = pending.removes and status is not None
+        if self._pending.get(key) is pending:
+            del self._pending[key]
 
-    async def _carry_out_one(self, key: str, wanted: _Wanted, status: Raw | None) -> None:
+    async def _carry_out_one(self, key: str, pending: _PendingWrites, status: Raw | None) -> None:
         namespace, _, name = key.partition("/")
         if status is not None:
-            patch = {"metadata": {"uid": wanted.uid}, "status": status}
+            patch = {"metadata": {"uid": pending.uid}, "status": status}
             await self._client.patch(KINDS.POD, name, namespace, patch, subresource="status")
         else:
-            await self._client.delete(KINDS.POD, name, namespace, uid=wanted.uid, grace_seconds=0)
-            wanted.removes = False
-        wanted.retry = FIRST_RETRY
+            await self._client.delete(KINDS.POD, name, namespace, uid=pending.uid, grace_seconds=0)
+            pending.removes = False
+        pending.retry = FIRST_RETRY
 
-    def _is_worth_another_try(self, key: str, wanted: _Wanted, error: ApiError | Unreachable) -> bool:
+    def _is_worth_another_try(self, key: str, pending: _PendingWrites, error: ApiError | Unreachable) -> bool:
         """Return whether to retry; a pod that is gone or replaced is not."""
         if isinstance(error, ApiError):
             if error.code in (_CONFLICT, _TOO_MANY) or error.code >= _SERVER_ERROR:
-                return self._is_ours(key, wanted.uid)
+                return self._is_ours(key, pending.uid)
             if error.code != _NOT_FOUND:
                 _LOG.warning("The API server refused", pod=key, err=error.message)
             return False
         _LOG.debug(2, "The API server cannot be reached", pod=key, err=str(error))
-        return self._is_ours(key, wanted.uid)
+        return self._is_ours(key, pending.uid)
 
-    def _again(self, key: str, wanted: _Wanted) -> None:
-        wanted.is_busy = False
-        if self._wanted.get(key) is not wanted:
+    def _again(self, key: str, pending: _PendingWrites) -> None:
+        pending.is_busy = False
+        if self._pending.get(key) is not pending:
             return
-        if self._is_ours(key, wanted.uid):
-            self._send(key, wanted)
+        if self._is_ours(key, pending.uid):
+            self._send(key, pending)
         else:
-            del self._wanted[key]
+            del self._pending[key]
 
 
 _FIRST_RETRY, _LAST_RETRY = 0.1, 30.0

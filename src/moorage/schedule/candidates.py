@@ -57,14 +57,14 @@ def combine_prepared(prepared: Iterable[tuple[Plugin[Any], Prepared]]) -> PreFil
     rejection: tuple[Plugin[Any], Verdict] | None = None
     only_nodes: frozenset[str] | None = None
     narrowed_by: list[str] = []
-    for plugin, made in prepared:
-        if made.rejection is not None:
-            rejection = plugin, made.rejection
-            if made.rejection.code is Code.UNRESOLVABLE:
+    for plugin, preparation in prepared:
+        if preparation.rejection is not None:
+            rejection = plugin, preparation.rejection
+            if preparation.rejection.code is Code.UNRESOLVABLE:
                 return PreFilterResult(rejection)
-        elif made.only_nodes is not None:
+        elif preparation.only_nodes is not None:
             narrowed_by = sorted([*narrowed_by, plugin.name])
-            only_nodes = made.only_nodes if only_nodes is None else only_nodes & made.only_nodes
+            only_nodes = preparation.only_nodes if only_nodes is None else only_nodes & preparation.only_nodes
             if not only_nodes:
                 return PreFilterResult((plugin, unresolvable(_nothing_left(narrowed_by))), only_nodes, (*narrowed_by,))
     return PreFilterResult(rejection, only_nodes, (*narrowed_by,))
@@ -102,9 +102,9 @@ class Candidates:
         for plugin in (*profile.filters, *(plugin for plugin, _ in profile.scores)):
             if plugin not in prepared:
                 began = perf_counter()
-                prepared[plugin] = made = plugin.prepare(shape, cluster)
+                prepared[plugin] = preparation = plugin.prepare(shape, cluster)
                 if timer is not None:
-                    timer.prepared(plugin, made, perf_counter() - began)
+                    timer.prepared(plugin, preparation, perf_counter() - began)
         self.prepared = prepared
         self.filters = tuple(Filter(p, prepared[p]) for p in profile.filters if prepared[p].filters)
         self.scores = tuple(Score(p, prepared[p], weight) for p, weight in profile.scores if prepared[p].scores)
@@ -128,11 +128,11 @@ class Candidates:
         self.deciding = self.filters
         self._local = LocalAnswers(self.filters, self.scores, cluster, timer)
         self._ranked = self._local.ranked
-        asked: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
+        plugins: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
         # A plugin that rejects the shape as a whole need not have prepared anything to be asked about.
         self._epochal = tuple(
             a
-            for a in asked
+            for a in plugins
             if a.plugin.local and type(a.plugin).epoch is not Plugin.epoch and a.prepared.rejection is None
         )
         self._epochs: list[Any] = []
@@ -228,11 +228,11 @@ class Candidates:
         """Return what a plugin would undo so that the pod fits next time."""
         if self.rejection is not None:
             return None
-        asked = (
+        results = (
             item.plugin.post_filter(item.prepared.want, self.cluster, record, partial(self._passed, item))
             for item in self._fallible
         )
-        return next((found for found in asked if found is not None), None)
+        return next((result for result in results if result is not None), None)
 
     def _passed(self, item: Filter) -> Mask:
         """Return the slots that all filters before this one let pass."""

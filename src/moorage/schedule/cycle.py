@@ -236,8 +236,8 @@ class Scheduler:
                 if isinstance(item.plugin, NominatedPods):
                     slots = np.flatnonzero(refused)
                     rejected_by |= item.plugin.rejecting(item.prepared.want, self.cluster, slots)
-        said = (undone.message if undone is not None else "", outcome.message)
-        return diagnosis.text(", ".join(filter(None, said))), rejected_by
+        messages = (undone.message if undone is not None else "", outcome.message)
+        return diagnosis.text(", ".join(filter(None, messages))), rejected_by
 
     def why_not(self, record: PodRecord) -> str:
         """Return the FailedScheduling text for a pod without a feasible node; nothing changes."""
@@ -283,12 +283,12 @@ class Scheduler:
 
     def attempt_failed(self, now: float) -> list[QueuedPod]:
         """Return pods that were being tried when `step` raised to the queue, with backoff."""
-        found = self.queue.give_back(now)
-        for pod in found:
+        returned = self.queue.give_back(now)
+        for pod in returned:
             if pod.record.slot >= 0:
                 self.cluster.remove_pod(pod.record)
             self.cluster.devices.promises.release(pod.key)
-        return found
+        return returned
 
     def eviction_failed(self, victim: str, preemptor: str) -> None:
         """Try the preemptor again, because a victim could not be evicted."""

@@ -32,8 +32,8 @@ class Diagnosis(msgspec.Struct, frozen=True):
         if self.nodes == 0:
             return NO_NODES
         counted = ", ".join(sorted(f"{count} {reason}" for reason, count in self.reasons.items()))
-        said = self.prefilter_message or counted
-        return f"0/{self.nodes} nodes are available:{said and f' {said}.'}{preemption and f' {preemption}'}"
+        reasons = self.prefilter_message or counted
+        return f"0/{self.nodes} nodes are available:{reasons and f' {reasons}.'}{preemption and f' {preemption}'}"
 
 
 def event_note(text: str) -> str:

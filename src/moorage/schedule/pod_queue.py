@@ -302,10 +302,10 @@ class SchedulingQueue:
 
     def give_back(self, now: float) -> list[QueuedPod]:
         """Requeue the pods in flight after an unexpected error, with backoff."""
-        found = [pod for key in list(self._in_flight) if (pod := self._pods.get(key)) is not None]
-        for pod in found:
+        returned = [pod for key in list(self._in_flight) if (pod := self._pods.get(key)) is not None]
+        for pod in returned:
             self.failed(pod, frozenset(), now)
-        return found
+        return returned
 
     def add_again(self, pod: QueuedPod, now: float) -> None:
         """Requeue a pod that could not be bound."""

@@ -138,12 +138,12 @@ class WaitingGroups:
         for plugin in sorted(table.interested(event.kind)):
             goes_by_labels = table.goes_by_labels(plugin, event)
             by_label = self._filed.get((scheduler, plugin, event.kind if goes_by_labels else None), {})
-            found = dict(by_label.get(None, ()))
+            groups = dict(by_label.get(None, ()))
             if goes_by_labels:
                 for pod in (event.old, event.new):
                     for label in pod.metadata.labels.items() if pod is not None else ():
-                        found.update(by_label.get(label, ()))
-            for group in sorted(found, key=attrgetter("serial")) if goes_by_labels else found:
+                        groups.update(by_label.get(label, ()))
+            for group in sorted(groups, key=attrgetter("serial")) if goes_by_labels else groups:
                 if group not in met:
                     met.add(group)
                     yield group
@@ -167,15 +167,19 @@ class RequeueTable:
         self._want_of = want_of
         rows: dict[str, tuple[Requeue, ...] | None] = {plugin.name: plugin.requeue_on for plugin in plugins}
         rows[NO_NODES] = _ON_FIRST_NODE
-        self._rows = {name: None if made is None else _by_kind(made) for name, made in rows.items()}
+        self._rows = {name: None if hints is None else _by_kind(hints) for name, hints in rows.items()}
         # What is filed by labels: plugins that have one row for a kind of events, and that row has needs.
         self._filed: dict[str, dict[EventKind, Requeue]] = {
-            name: {kind: one[0] for kind, one in made.items() if len(one) == 1 and one[0].needs is not None}
-            for name, made in self._rows.items()
-            if made is not None
+            name: {
+                kind: rows_of_kind[0]
+                for kind, rows_of_kind in hints.items()
+                if len(rows_of_kind) == 1 and rows_of_kind[0].needs is not None
+            }
+            for name, hints in self._rows.items()
+            if hints is not None
         }
         self._interested = {
-            kind: frozenset(name for name, made in self._rows.items() if made is None or kind in made)
+            kind: frozenset(name for name, hints in self._rows.items() if hints is None or kind in hints)
             for kind in EventKind
         }
 
@@ -203,17 +207,17 @@ class RequeueTable:
         return any(self._helps(name, shape, event) for name in rejected_by)
 
     def _helps(self, name: str, shape: Shape, event: Event) -> bool:
-        made = self._rows.get(name)
-        if made is None:  # any event may help, as with an unknown plugin
+        by_kind = self._rows.get(name)
+        if by_kind is None:  # any event may help, as with an unknown plugin
             return True
-        asked = made.get(event.kind)
-        if asked is None:
+        hints = by_kind.get(event.kind)
+        if hints is None:
             return False
         try:
             want = self._want_of(name, shape)
             if want is None:  # the pod changed, and the plugin has nothing against it any more
                 return True
-            return any(row.hint is None or row.hint(want[0], shape, event, self._cluster) for row in asked)
+            return any(row.hint is None or row.hint(want[0], shape, event, self._cluster) for row in hints)
         except Undecided:  # it may; the pod's next attempt asks
             return True
 

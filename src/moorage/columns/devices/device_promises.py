@@ -44,16 +44,16 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
         self._drop(key)
         self._put(key, _Promise(pod, uid, convert_view(raw, AllocationResult), raw))
 
-    def make_extended(self, pod: str, raw: RawAllocation, made: RequestsAndMappings | None) -> None:
+    def make_extended(self, pod: str, raw: RawAllocation, extended: RequestsAndMappings | None) -> None:
         """Keep devices for a pod whose claim for extended resources is created before it is bound."""
         key = special_key(pod)
         self._drop(key)
-        self._put(key, _Promise(pod, "", convert_view(raw, AllocationResult), raw, extended=made))
+        self._put(key, _Promise(pod, "", convert_view(raw, AllocationResult), raw, extended=extended))
 
     def extended(self, pod: str) -> RequestsAndMappings | None:
         """Return the claim for extended resources that is to be created for a pod."""
-        found = self._promises.get(special_key(pod))
-        return found.extended if found is not None else None
+        promise = self._promises.get(special_key(pod))
+        return promise.extended if promise is not None else None
 
     def _put(self, key: ClaimKey, promise: _Promise) -> None:
         self._promises[key] = promise
@@ -85,36 +85,36 @@ class DevicePromises(Mapping[ClaimKey, AllocationResult]):
 
     def written(self, key: ClaimKey, revision: int) -> None:
         """Keep a promise until the watch shows this revision of its claim."""
-        found = self._promises.get(key)
-        if found is not None:
-            found.written = revision
+        promise = self._promises.get(key)
+        if promise is not None:
+            promise.written = revision
 
     def created(self, key: ClaimKey, new: ClaimKey, uid: str) -> None:
         """Move a promise from a claim that was not there to the one that was created."""
-        found = self._promises.get(key)
-        if found is not None:
+        promise = self._promises.get(key)
+        if promise is not None:
             self._drop(key)
-            self._put(new, _Promise(found.pod, uid, found.allocation, found.raw))
+            self._put(new, _Promise(promise.pod, uid, promise.allocation, promise.raw))
 
     # -- what the watch shows -----------------------------------------------------------------------------------
 
     def shown(self, key: ClaimKey, uid: str, is_allocated: bool, revision: int) -> None:
         """Drop the promise of a claim that is allocated now, is another one, or has moved on."""
-        found = self._promises.get(key)
-        if found is not None and (is_allocated or found.uid != uid or 0 < found.written <= revision):
+        promise = self._promises.get(key)
+        if promise is not None and (is_allocated or promise.uid != uid or 0 < promise.written <= revision):
             self._drop(key)
 
     def gone(self, key: ClaimKey) -> None:
         self._drop(key)
 
     def _drop(self, key: ClaimKey) -> None:
-        found = self._promises.pop(key, None)
-        if found is None:
+        promise = self._promises.pop(key, None)
+        if promise is None:
             return
-        keys = self._of[found.pod]
+        keys = self._of[promise.pod]
         keys.discard(key)
         if not keys:
-            del self._of[found.pod]
+            del self._of[promise.pod]
         self._count(holder_of(key), None)
 
     def __getitem__(self, key: ClaimKey) -> AllocationResult:

@@ -111,7 +111,7 @@ class Devices:
 
     def why_claims_wait(self, pod: Pod) -> str:
         """Return why a pod's claims are not there to be allocated or used; empty if they are."""
-        return next((one.problem for one in self.facts(pod) if one.state is DeviceClaimState.UNUSABLE), "")
+        return next((claim.problem for claim in self.facts(pod) if claim.state is DeviceClaimState.UNUSABLE), "")
 
     def has_promised_claims(self, pod: Pod) -> bool:
         """Return whether a pod uses a claim that is about to be allocated for another one."""

@@ -70,7 +70,7 @@ class Pool:
 
     def _troubles_others(self) -> bool:
         """Return whether other nodes see it: those with shared counters are, and matter if something is wrong."""
-        if not any(one.counter_sets for one in self.published):
+        if not any(slice_.counter_sets for slice_ in self.published):
             return False
         seen = gather_pool(self.published, _ANOTHER_NODE, AllocatorFeatures())
         return seen is not None and (seen.incomplete or bool(seen.invalid))
@@ -134,13 +134,13 @@ class PublishedPools:
 
     def set_rule(self, name: str, rule: DeviceTaintRule | None) -> set[str]:
         """Add, replace or remove a rule; return the nodes whose local pools changed, with "" for wide ones."""
-        concerned = [found for found in (self._rules.pop(name, None), rule) if found is not None]
+        concerned = [concerning for concerning in (self._rules.pop(name, None), rule) if concerning is not None]
         if rule is not None:
             self._rules[name] = rule
             self._rules = dict(sorted(self._rules.items()))
         affected: set[str] = set()
         for pool in list(self._pools.values()):
-            if any(_may_select(found, pool) for found in concerned):
+            if any(_may_select(concerning, pool) for concerning in concerned):
                 affected |= self._file(pool)
         return affected
 

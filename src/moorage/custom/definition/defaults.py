@@ -47,12 +47,12 @@ def coerce_defaults(schema: dict[str, Any], compiled: Structural) -> None:
 
 
 def _nodes(schema: Structural) -> list[Structural]:
-    found, waiting = [], [schema]
+    nodes, waiting = [], [schema]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         waiting.extend(child for _, child in node.children())
-    return found
+    return nodes
 
 
 def _is_unpruned(schema: Structural) -> bool:
@@ -101,9 +101,9 @@ class _DefaultChecker:
         except MalformedError as error:
             self.errors.append(error.error or invalid(path, AsJSON(value), str(error)))
             return
-        found = list(embedded_errors(value, schema, self.rule, base=path)) or _schema_errors(value, schema, path)
-        self.errors += found
-        if not found:
+        errors = list(embedded_errors(value, schema, self.rule, base=path)) or _schema_errors(value, schema, path)
+        self.errors += errors
+        if not errors:
             self._check_rules(schema, value, path, is_root=schema.embeddedResource)
 
     def _check_metadata(self, schema: Structural, path: str, root: Structural, steps: tuple[str | int, ...]) -> None:
@@ -124,9 +124,9 @@ class _DefaultChecker:
             words = f"must result in valid metadata: {shown}"
             self.errors.append(invalid(path, value if isinstance(value, str) else AsJSON(value), words))
             return
-        found = _schema_errors(value, schema, path)
-        self.errors += found
-        if not found:
+        errors = _schema_errors(value, schema, path)
+        self.errors += errors
+        if not errors:
             self._check_rules(schema, value, path, is_root=False)
 
     def _check_rules(self, schema: Structural, value: Any, path: str, *, is_root: bool) -> None:
@@ -155,13 +155,13 @@ def _has_int_or_string(schema: Structural) -> bool:
 
 
 def _without_int_or_string(raw: Mapping[str, Any]) -> dict[str, Any]:
-    made = {name: value for name, value in raw.items() if name != "x-kubernetes-int-or-string"}
+    stripped = {name: value for name, value in raw.items() if name != "x-kubernetes-int-or-string"}
     for name in ("items", "additionalProperties"):
-        if isinstance(made.get(name), dict):
-            made[name] = _without_int_or_string(made[name])
-    if "properties" in made:
-        made["properties"] = {name: _without_int_or_string(child) for name, child in made["properties"].items()}
-    return made
+        if isinstance(stripped.get(name), dict):
+            stripped[name] = _without_int_or_string(stripped[name])
+    if "properties" in stripped:
+        stripped["properties"] = {name: _without_int_or_string(child) for name, child in stripped["properties"].items()}
+    return stripped
 
 
 def _surrounding(steps: tuple[str | int, ...], value: Any) -> dict[str, Any]:

@@ -330,13 +330,13 @@ def _validate_schema(
     problem = unsupported_field(schema) if options.requires_structural else ""
     total = TotalCost()
     if options.requires_structural and not problem:
-        found = structural_errors(schema, path)
-        if not found:
+        problems = structural_errors(schema, path)
+        if not problems:
             compiled = structural_of(schema)
             pruned = options.requires_pruned_defaults
-            found = default_errors(compiled, path, rule, must_be_pruned=pruned)
-            context = None if found else RuleContext(total, compiled)
-        errors += found
+            problems = default_errors(compiled, path, rule, must_be_pruned=pruned)
+            context = None if problems else RuleContext(total, compiled)
+        errors += problems
     below = schema_errors_of(schema, path, SchemaPlace(), options, context, is_root=True)
     errors += [*below.schema, *below.rules]
     if problem and not errors:

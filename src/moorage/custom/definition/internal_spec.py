@@ -103,18 +103,18 @@ def nodes_of(schema: JSONSchemaProps) -> Iterator[JSONSchemaProps]:
 
 
 def _children(node: JSONSchemaProps) -> list[JSONSchemaProps]:
-    found = list[JSONSchemaProps]()
-    for one in (node.items, node.Not, node.additionalProperties, node.additionalItems):
-        if isinstance(one, JSONSchemaProps):
-            found.append(one)
+    children = list[JSONSchemaProps]()
+    for child in (node.items, node.Not, node.additionalProperties, node.additionalItems):
+        if isinstance(child, JSONSchemaProps):
+            children.append(child)
     if isinstance(node.items, tuple):
-        found += node.items
+        children += node.items
     for several in (node.allOf, node.anyOf, node.oneOf):
-        found += several
+        children += several
     for named in (node.properties, node.patternProperties, node.definitions):
-        found += named.values()
-    found += [dependency for dependency in node.dependencies.values() if isinstance(dependency, JSONSchemaProps)]
-    return found
+        children += named.values()
+    children += [dependency for dependency in node.dependencies.values() if isinstance(dependency, JSONSchemaProps)]
+    return children
 
 
 def any_node(schemas: Iterable[JSONSchemaProps], holds: Callable[[JSONSchemaProps], bool]) -> bool:

@@ -35,7 +35,7 @@ class TotalCost:
     def add(self, path: str, cost: int) -> None:
         self.total = min(self.total + cost, MAX_COST)
         if cost >= DEFINITION_LIMIT // 100:
-            self.dearest = sorted([*self.dearest, (cost, path)], key=lambda one: -one[0])[:_MAX_NAMED]
+            self.dearest = sorted([*self.dearest, (cost, path)], key=lambda priced: -priced[0])[:_MAX_NAMED]
 
     def errors(self, path: str) -> FieldErrors:
         if self.total <= DEFINITION_LIMIT:

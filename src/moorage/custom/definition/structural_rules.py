@@ -53,15 +53,15 @@ def unsupported_field(schema: JSONSchemaProps) -> str:
     if schema.definitions:
         return "OpenAPIV3Schema 'definitions' is not supported"
     for junctor in (schema.Not, *schema.allOf, *schema.anyOf, *schema.oneOf):
-        if junctor is not None and (found := unsupported_field(junctor)):
-            return found
+        if junctor is not None and (unsupported := unsupported_field(junctor)):
+            return unsupported
     if schema.XPreserveUnknownFields is False:
         return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
     if isinstance(schema.items, tuple) and schema.items:
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     for node in (schema.items, *schema.properties.values(), schema.additionalProperties):
-        if isinstance(node, JSONSchemaProps) and (found := unsupported_field(node)):
-            return found
+        if isinstance(node, JSONSchemaProps) and (unsupported := unsupported_field(node)):
+            return unsupported
     return ""
 
 

@@ -111,7 +111,7 @@ def validate_selectable_fields(
     """Check that selectable fields are scalars of the schema."""
     is_readable = not unsupported_field(schema)
     structural = structural_of(schema) if is_readable else Structural({})
-    found: set[str] = set()
+    seen: set[str] = set()
     for number, field in enumerate(fields):
         at, text = f"{path}[{number}].jsonPath", field.jsonPath
         if not text:
@@ -130,11 +130,11 @@ def validate_selectable_fields(
                 "a field of type string, boolean or integer. Enum string fields and strings with formats are allowed."
             )
             yield invalid(at, text, f"must point to {kinds}")
-        if resolved.path in found:
+        if resolved.path in seen:
             yield duplicate(at, text)
-        found.add(resolved.path)
-    if len(found) > MAX_SELECTABLE_FIELDS and version not in options.many_selectable_fields:
-        yield too_many(path, len(found), MAX_SELECTABLE_FIELDS)
+        seen.add(resolved.path)
+    if len(seen) > MAX_SELECTABLE_FIELDS and version not in options.many_selectable_fields:
+        yield too_many(path, len(seen), MAX_SELECTABLE_FIELDS)
 
 
 WEBHOOK: Final = "Webhook"

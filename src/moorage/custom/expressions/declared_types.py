@@ -31,7 +31,7 @@ def escape_name(name: str) -> str | None:
         return f"__{name}__"
     if _NAME.fullmatch(name) is None:
         return None
-    return _TO_ESCAPE.sub(lambda found: _ESCAPED[found[0]], name)
+    return _TO_ESCAPE.sub(lambda character: _ESCAPED[character[0]], name)
 
 
 _MAX_STRING_LENGTH: Final = MAX_REQUEST_BYTES - 2

@@ -135,11 +135,11 @@ class NodeRules(msgspec.Struct, frozen=True, eq=False):
         at = _at(path, rule.field_path)
         detail = _message_of(rule.rule)
         if rule.message is not None:
-            made, refusal = _evaluate_message(rule, rule.message, bindings, findings)
+            message, refusal = _evaluate_message(rule, rule.message, bindings, findings)
             if refusal:
                 findings.stop(invalid(at, kind, refusal))
                 return
-            detail = made or detail
+            detail = message or detail
         error = _failure(at, value, kind, detail, rule.rule.reason)
         if is_unchanged:
             findings.warnings.append(str(error))
@@ -237,9 +237,9 @@ def _tree(schema: Structural, declared: DeclaredType | None, is_resource_root: b
     if schema.additional is not None:
         additional = _tree(schema.additional, declared.element, schema.additional.embeddedResource)
     for name, child in schema.properties.items():
-        found = _tree(child, _declared_property(name, child, declared), child.embeddedResource)
-        if found is not None:
-            properties[name] = found
+        subtree = _tree(child, _declared_property(name, child, declared), child.embeddedResource)
+        if subtree is not None:
+            properties[name] = subtree
     rules = compile_rules(schema, declared) if schema.rules else ()
     if not rules and items is None and additional is None and not properties:
         return None
@@ -288,10 +288,10 @@ def check_rules(
     findings: RuleFindings | None = None,
 ) -> RuleFindings:
     """Evaluate all rules for an object. `old` is compared with by oldSelf, `correlation` makes failures warnings."""
-    found = RuleFindings() if findings is None else findings
+    collected = RuleFindings() if findings is None else findings
     if tree is not None:
-        _check(tree, value, old, _Ratchet(correlation, None), path, found)
-    return found
+        _check(tree, value, old, _Ratchet(correlation, None), path, collected)
+    return collected
 
 
 def _check(tree: RuleTree, value: Any, old: Any, ratchet: _Ratchet, path: str, findings: RuleFindings) -> None:

@@ -62,14 +62,14 @@ def _follow(node: Structural | None, name: str) -> tuple[str, Structural | None]
 
 
 def _tokens(text: str) -> Iterator[str]:
-    return (found[0] for found in _TOKEN.finditer(text))
+    return (token[0] for token in _TOKEN.finditer(text))
 
 
 def _next(tokens: Iterator[str]) -> str:
-    found = next(tokens, None)
-    if found is None:
+    token = next(tokens, None)
+    if token is None:
         raise FieldPathError("unexpected end of JSON path")
-    return found
+    return token
 
 
 def _unescape(text: str) -> str:

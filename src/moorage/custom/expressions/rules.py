@@ -44,10 +44,10 @@ class CompiledRule(msgspec.Struct, frozen=True, eq=False):
 def compile_rules(schema: Structural, declared: DeclaredType) -> tuple[CompiledRule, ...]:
     """Return the rules of a node whose type is declared. They are compiled once and kept with the node."""
     kept: dict[str, Any] = schema.__dict__
-    found: tuple[DeclaredType, tuple[CompiledRule, ...]] | None = kept.get("compiled rules")
-    if found is None or found[0] is not declared:
-        found = kept["compiled rules"] = declared, _compile_rules(schema, declared)
-    return found[1]
+    cached: tuple[DeclaredType, tuple[CompiledRule, ...]] | None = kept.get("compiled rules")
+    if cached is None or cached[0] is not declared:
+        cached = kept["compiled rules"] = declared, _compile_rules(schema, declared)
+    return cached[1]
 
 
 def _compile_rules(schema: Structural, declared: DeclaredType) -> tuple[CompiledRule, ...]:
@@ -95,10 +95,10 @@ def _compile_rule(schema: Structural, rule: ValidationRule, environment: Environ
 def _compile(text: str, environment: Environment) -> Program | str:
     if len(text) > MAX_EXPRESSION_LENGTH:
         return f"compilation failed: may not be more than {MAX_EXPRESSION_LENGTH} characters"
-    found = compile_expression(text, environment)
-    if isinstance(found, Program):
-        return found
-    rendered = render_issues(text, found)
+    program = compile_expression(text, environment)
+    if isinstance(program, Program):
+        return program
+    rendered = render_issues(text, program)
     known = ("compilation failed: ", NOT_INSTANTIATED)
     return rendered if rendered.startswith(known) else f"compilation failed: {rendered}"
 

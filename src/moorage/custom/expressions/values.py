@@ -112,11 +112,11 @@ def _text(value: str, form: str) -> Any:
     parse = _PARSERS.get(form)
     if parse is None:
         return value
-    found = parse(value)
-    if found is None:
+    parsed = parse(value)
+    if parsed is None:
         kind = form if form == "duration" else f"{form} formatted string"
         raise CelError(f"Invalid {kind} {value}{_time_complaint(value) if form == 'date-time' else ''}")
-    return found
+    return parsed
 
 
 _TIME_LAYOUT = "2006-01-02T15:04:05"

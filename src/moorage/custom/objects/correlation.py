@@ -82,12 +82,12 @@ def items_by_key(items: list[Any], schema: Structural) -> dict[Hashable, Any]:
     """Return the items of a list of type map by their keys, the first of those with equal keys. Others have none."""
     if schema.type != "array" or schema.listType != "map" or not schema.listMapKeys:
         return {}
-    found: dict[Hashable, Any] = {}
+    by_key: dict[Hashable, Any] = {}
     for item in items:
         key = _key_of(item, schema)
         if key is not None:
-            found.setdefault(key, item)
-    return found
+            by_key.setdefault(key, item)
+    return by_key
 
 
 def find_item(items: dict[Hashable, Any], item: Any, schema: Structural) -> Any:

@@ -79,9 +79,9 @@ class ValuePlace(NamedTuple):
         text = f"{self.path} in body {words}"
         return Failure(text, invalid_value(self.field, value, text))
 
-    def wrong_type(self, expected: str, found: str) -> Failure:
-        text = f"{self.path} in body must be of type {expected}: {go_quote(found)}"
-        return Failure(text, FieldError(ErrorKind.TYPE_INVALID, self.field, go_quote(found), text))
+    def wrong_type(self, expected: str, actual: str) -> Failure:
+        text = f"{self.path} in body must be of type {expected}: {go_quote(actual)}"
+        return Failure(text, FieldError(ErrorKind.TYPE_INVALID, self.field, go_quote(actual), text))
 
     def missing(self, name: str) -> Failure:
         there = self.at_key(name)

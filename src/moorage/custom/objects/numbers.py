@@ -48,23 +48,23 @@ def number_failures(value: Number, schema: Structural, place: ValuePlace) -> Ite
         shown = f"with format {form}" if form else "(default format)"
         return place.general(f"{what} value must be of type {kind} {shown} in {place.path}")
 
-    if found := misfit(value, "Checked"):
-        yield found
+    if failure := misfit(value, "Checked"):
+        yield failure
     if schema.multipleOf is not None:
-        if found := misfit(schema.multipleOf, "MultipleOf"):
-            yield found
-        yield from _not_multiple(value, schema.multipleOf, place, cut=found is None)
+        if failure := misfit(schema.multipleOf, "MultipleOf"):
+            yield failure
+        yield from _not_multiple(value, schema.multipleOf, place, cut=failure is None)
     if schema.minimum is not None:
-        if found := misfit(schema.minimum, "Minimum boundary"):
-            yield found
-        number, bound = _comparable(value, schema.minimum, cut=found is None)
+        if failure := misfit(schema.minimum, "Minimum boundary"):
+            yield failure
+        number, bound = _comparable(value, schema.minimum, cut=failure is None)
         if number < bound or (schema.exclusiveMinimum and number == bound):
             words = "greater than" if schema.exclusiveMinimum else "greater than or equal to"
             yield place.failure(number, f"should be {words} {_shown(bound)}")
     if schema.maximum is not None:
-        if found := misfit(schema.maximum, "Maximum boundary"):
-            yield found
-        number, bound = _comparable(value, schema.maximum, cut=found is None)
+        if failure := misfit(schema.maximum, "Maximum boundary"):
+            yield failure
+        number, bound = _comparable(value, schema.maximum, cut=failure is None)
         if number > bound or (schema.exclusiveMaximum and number == bound):
             words = "less than" if schema.exclusiveMaximum else "less than or equal to"
             yield place.failure(number, f"should be {words} {_shown(bound)}")

@@ -86,11 +86,11 @@ def _check_type(value: Any, schema: Structural, place: ValuePlace, result: Resul
         return
     if not types and not form:
         return
-    found, number_format = json_type(value)
+    actual, number_format = json_type(value)
     fits = (
-        found in types
-        or (found == "integer" and "number" in types)
-        or (found == "number" and "integer" in types and is_whole(float(value)))
+        actual in types
+        or (actual == "integer" and "number" in types)
+        or (actual == "number" and "integer" in types and is_whole(float(value)))
     )
     is_text = isinstance(value, str | list)
     if form and not fits and not is_text and number_format != form:
@@ -98,7 +98,7 @@ def _check_type(value: Any, schema: Structural, place: ValuePlace, result: Resul
     elif (form and is_text and "number" not in types and "integer" not in types) or fits:
         result.matches += 1
     else:
-        result.add(place.wrong_type(",".join(types), found))
+        result.add(place.wrong_type(",".join(types), actual))
 
 
 def _check_string(value: str, schema: Structural, place: ValuePlace, result: Result) -> None:
@@ -238,8 +238,8 @@ def _check_one_of(value: Any, nodes: tuple[Structural, ...], place: ValuePlace, 
     if len(valid) == 1:
         result.merge(valid[0])
         return
-    found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-    result.add(place.general(f"{shown} must validate one and only one schema (oneOf). {found}"))
+    summary = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+    result.add(place.general(f"{shown} must validate one and only one schema (oneOf). {summary}"))
     if not valid and closest is not None:
         result.merge(closest)
 

@@ -73,14 +73,14 @@ class _Reader:
         self._skip_space()
         if self._consume(";"):
             return 0
-        found = 0
+        count = 0
         while True:
             self._skip_space()
-            found += self.read_address(groups=False)
+            count += self.read_address(groups=False)
             self.skip_comments()
             if self._consume(";"):
                 self.skip_comments()
-                return found
+                return count
             self._expect(",")
 
     def _read_plain_address(self) -> None:
@@ -144,10 +144,10 @@ class _Reader:
     def _read_literal(self) -> None:
         inside, bracket, after = self.rest[1:].partition("]")
         try:
-            found = parse_address(inside)
+            address = parse_address(inside)
         except AddressError:
             raise _NotAnAddressError from None
-        if not bracket or found.zone:
+        if not bracket or address.zone:
             raise _NotAnAddressError
         self.rest = after
 
@@ -290,10 +290,10 @@ def _is_card(text: str) -> bool:
 
 
 def _is_date(text: str) -> bool:
-    found = _DATE.fullmatch(text)
-    if not found:
+    date = _DATE.fullmatch(text)
+    if not date:
         return False
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, date.groups())
     if not 1 <= month <= 12:
         return False
     leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
@@ -305,8 +305,8 @@ def _is_date_time(text: str) -> bool:
     parts = text.lower().split("t")
     if len(parts) < 2 or not _is_date(parts[0]):
         return False
-    found = _TIME.fullmatch(parts[1])
-    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+    clock = _TIME.fullmatch(parts[1])
+    return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59"
 
 
 def duration_of(text: str) -> int | None:
@@ -317,8 +317,8 @@ def duration_of(text: str) -> int | None:
         parts = _DURATION.findall(text)
     if not all(fits_int64(int(number[:32])) for number, _ in parts):
         return None
-    found = [int(number) * unit for number, word in parts for unit in _units_of(word.lower())]
-    return wrap64(sum(found)) if found else None
+    durations = [int(number) * unit for number, word in parts for unit in _units_of(word.lower())]
+    return wrap64(sum(durations)) if durations else None
 
 
 def _units_of(word: str) -> list[int]:

@@ -104,13 +104,13 @@ class Structural(msgspec.Struct, frozen=True, eq=False, dict=True):
     @property
     def additional(self) -> "Structural | None":
         """Return the schema of properties that have no name in the schema, if there is one."""
-        found = self.additionalProperties
-        return found if isinstance(found, Structural) else None
+        schema = self.additionalProperties
+        return schema if isinstance(schema, Structural) else None
 
     def child(self, name: str) -> "Structural | None":
         """Return the schema of a property, by its name or by additionalProperties."""
-        found = self.properties.get(name)
-        return found if found is not None else self.additional
+        schema = self.properties.get(name)
+        return schema if schema is not None else self.additional
 
     def children(self, path: str = "") -> "Iterator[tuple[str, Structural]]":
         """Yield the nodes that shape values, with the paths of the schema as CRD validation prints them."""
@@ -153,13 +153,13 @@ def compile_schema(raw: Mapping[str, Any]) -> Structural:
         key = msgspec.json.encode(raw, order="deterministic")
     except RecursionError as error:
         raise SchemaTooDeepError(_too_deep()) from error
-    found = _kept.get(key)
-    if found is None:
-        found = _compile(raw, 0)
+    compiled = _kept.get(key)
+    if compiled is None:
+        compiled = _compile(raw, 0)
         if len(_kept) >= _KEPT_SCHEMAS:
             del _kept[next(iter(_kept))]
-        _kept[key] = found
-    return found
+        _kept[key] = compiled
+    return compiled
 
 
 def schema_of_version(version: Mapping[str, Any]) -> Structural | None:

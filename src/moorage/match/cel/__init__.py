@@ -44,5 +44,5 @@ if not TYPE_CHECKING:  # for type checkers every name would exist
 
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        return found
+        value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        return value

@@ -67,16 +67,16 @@ class Environment:
     @cached_property
     def functions(self) -> dict[str, Function]:
         """Return all functions by name; rows of one name from several libraries are joined in order."""
-        found = _MERGED.get(id(self.function_rows))
-        if found is None or found[0] is not self.function_rows:
+        cached = _MERGED.get(id(self.function_rows))
+        if cached is None or cached[0] is not self.function_rows:
             merged: dict[str, Function] = {}
             for row in self.function_rows:
                 before = merged.get(row.name)
                 merged[row.name] = row if before is None else Function(row.name, before.overloads + row.overloads)
             if self.function_rows is not KUBERNETES_FUNCTIONS:
                 return merged
-            found = _MERGED[id(self.function_rows)] = (self.function_rows, merged)
-        return found[1]
+            cached = _MERGED[id(self.function_rows)] = (self.function_rows, merged)
+        return cached[1]
 
     @cached_property
     def type_names(self) -> dict[str, types.Type]:
@@ -86,13 +86,13 @@ class Environment:
         """The names a name may stand for within the container, innermost first; a leading dot makes it absolute."""
         if name.startswith("."):
             return [name[1:]]
-        found = []
+        names = []
         container = self.container
         while container:
-            found.append(f"{container}.{name}")
+            names.append(f"{container}.{name}")
             container = container.rpartition(".")[0]
-        found.append(name)
-        return found
+        names.append(name)
+        return names
 
     def function(self, name: str) -> Function | None:
         if not self.container and not name.startswith("."):

@@ -146,8 +146,8 @@ def _legal(pattern: str) -> Any:
 
 def _find(text: str, pattern: str) -> str:
     compiled = _legal(pattern)
-    found = compiled.search(_checked(text.encode("utf-8", "surrogatepass"), _longest_text(compiled)))
-    return "" if found is None else _decoded(found.group(0))
+    occurrence = compiled.search(_checked(text.encode("utf-8", "surrogatepass"), _longest_text(compiled)))
+    return "" if occurrence is None else _decoded(occurrence.group(0))
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
@@ -158,10 +158,10 @@ def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     matches: list[str] = []
     position, previous_end = 0, -1
     while position <= len(raw) and (limit < 0 or len(matches) < limit):
-        found = search(raw, position)
-        if found is None:
+        occurrence = search(raw, position)
+        if occurrence is None:
             break
-        start, end = found.span(0)
+        start, end = occurrence.span(0)
         if end > position or start != previous_end:
             if len(matches) == _MAX_MATCHES:
                 raise CelError(f"result too large: findAll() stops at {_MAX_MATCHES} matches")

@@ -181,10 +181,10 @@ _NAME = re.compile("|".join(re.escape(name) for name in sorted(_NAMED, key=len, 
 
 def leading_type(text: str) -> tuple[Type | None, str]:
     """Split off the type that a text starts with, such as `map(string, list(URL))`; None if it starts with none."""
-    found = _NAME.match(text)
-    if found is None:
+    lexeme = _NAME.match(text)
+    if lexeme is None:
         return None, text
-    name, rest = found[0], text[found.end() :]
+    name, rest = lexeme[0], text[lexeme.end() :]
     if name not in _PARAMETRIC or not rest.startswith("("):
         return _NAMED[name], rest
     arity, make = _PARAMETRIC[name]
@@ -235,17 +235,17 @@ _WILDCARDS = frozenset((TypeKind.DYN, TypeKind.ANY, TypeKind.ERROR))
 _CONTAINERS = frozenset((TypeKind.OPAQUE, TypeKind.LIST, TypeKind.MAP))
 
 
-def assign(bindings: Bindings, given: Type, wanted: Type) -> bool:
+def assign(bindings: Bindings, given: Type, expected: Type) -> bool:
     """Bind what makes `given` assignable to `wanted`; returns whether it is."""
-    return bindings.keep(_assignable(bindings, given, wanted))
+    return bindings.keep(_assignable(bindings, given, expected))
 
 
-def assign_all(bindings: Bindings, given: Sequence[Type], wanted: Sequence[Type]) -> bool:
+def assign_all(bindings: Bindings, given: Sequence[Type], expected: Sequence[Type]) -> bool:
     """Bind what makes each type given assignable to the one wanted in its place; returns whether all of them are."""
-    if len(given) != len(wanted):
+    if len(given) != len(expected):
         return False
-    for one, other in zip(given, wanted, strict=True):
-        if not _assignable(bindings, one, other):
+    for given_type, expected_type in zip(given, expected, strict=True):
+        if not _assignable(bindings, given_type, expected_type):
             return bindings.keep(False)
     return bindings.keep(True)
 
@@ -268,17 +268,17 @@ def most_general(first: Type, second: Type) -> Type:
     return first if _less_specific(first, second) else second
 
 
-def _assignable(bindings: Bindings, given: Type, wanted: Type) -> bool:
+def _assignable(bindings: Bindings, given: Type, expected: Type) -> bool:
     given_kind = given.kind
-    wanted_kind = wanted.kind
+    wanted_kind = expected.kind
     if wanted_kind is TypeKind.TYPE_PARAM:
-        valid, bound = _bind(bindings, given, wanted)
+        valid, bound = _bind(bindings, given, expected)
         if valid:
             return True
         if bound:
             return False
     if given_kind is TypeKind.TYPE_PARAM:
-        return _bind(bindings, wanted, given)[0]
+        return _bind(bindings, expected, given)[0]
     if given_kind in _WILDCARDS or wanted_kind in _WILDCARDS:
         return True
     if given_kind is TypeKind.NULL:
@@ -290,10 +290,10 @@ def _assignable(bindings: Bindings, given: Type, wanted: Type) -> bool:
     if given_kind is TypeKind.TYPE:
         return True
     if given_kind in _CONTAINERS:
-        if given.name != wanted.name or len(given.parameters) != len(wanted.parameters):
+        if given.name != expected.name or len(given.parameters) != len(expected.parameters):
             return False
-        return all(_assignable(bindings, a, b) for a, b in zip(given.parameters, wanted.parameters, strict=True))
-    return given == wanted
+        return all(_assignable(bindings, a, b) for a, b in zip(given.parameters, expected.parameters, strict=True))
+    return given == expected
 
 
 def _bind(bindings: Bindings, type_: Type, variable: Type) -> tuple[bool, bool]:

@@ -151,7 +151,7 @@ class CelMap:
     def __contains__(self, key: Any) -> bool:
         if type(key) is str or (type(key) is int and key in self._slots):
             return key in self._slots
-        return any(_slot(one) in self._slots for one in (key, *_equal_numbers(key)))
+        return any(_slot(number) in self._slots for number in (key, *_equal_numbers(key)))
 
     def insert_in_place(self, key: Any, value: Any) -> None:
         """Add an entry to a map that is not shared yet."""
@@ -296,17 +296,17 @@ def only_type(items: list[Any]) -> type | None:
     return kinds.pop() if len(kinds) == 1 else None
 
 
-def index_of(items: list[Any], wanted: Any) -> int:
+def index_of(items: list[Any], searched: Any) -> int:
     """Return where the first item is that equals `wanted`, else -1."""
-    kind = type(wanted)
-    if kind in _FOUND_BY_PYTHON and (kind is not int or -_EXACT_DOUBLES <= wanted <= _EXACT_DOUBLES):
+    kind = type(searched)
+    if kind in _FOUND_BY_PYTHON and (kind is not int or -_EXACT_DOUBLES <= searched <= _EXACT_DOUBLES):
         try:
-            index = items.index(wanted)
+            index = items.index(searched)
         except ValueError:
             return -1
         if type(items[index]) is kind:
             return index
-    return next((index for index, item in enumerate(items) if equal(item, wanted)), -1)
+    return next((index for index, item in enumerate(items) if equal(item, searched)), -1)
 
 
 def compare_numbers(a: Any, b: Any) -> int | None:
@@ -361,9 +361,9 @@ def require_modest_nesting(value: Any) -> None:
 
 
 def type_of_value(value: Any) -> Type:
-    found = _TYPES.get(type(value))
-    if found is not None:
-        return found
+    known = _TYPES.get(type(value))
+    if known is not None:
+        return known
     if isinstance(value, OpaqueValue):
         return value.cel_type
     return types.DYN

@@ -57,15 +57,15 @@ class DeviceClaimFacts(msgspec.Struct, frozen=True):
 
 def claim_keys(pod: Pod) -> tuple[ClaimKey, ...]:
     """Return the claims of a pod that have a name so far, in its order."""
-    found = []
+    keys = []
     for entry in pod.spec.resourceClaims:
         try:
             name = claim_name(pod, entry)[0]
         except ClaimNameError:
             continue
         if name is not None:
-            found.append((pod.metadata.namespace, name))
-    return tuple(found)
+            keys.append((pod.metadata.namespace, name))
+    return tuple(keys)
 
 
 def claim_facts(
@@ -77,7 +77,7 @@ def claim_facts(
 ) -> tuple[DeviceClaimFacts, ...]:
     """Return the facts about a pod's claims, in its order, without those that it turned out not to need."""
     facts = (_facts(pod, entry, claims, classes, promised, why_broken) for entry in pod.spec.resourceClaims)
-    return tuple(found for found in facts if found is not None)
+    return tuple(known for known in facts if known is not None)
 
 
 def _facts(
@@ -127,31 +127,31 @@ def class_names(spec: ResourceClaimSpec) -> tuple[str, ...]:
     """Return the class of each request and subrequest of a claim."""
     names: list[str] = []
     for request in spec.devices.requests:
-        asked = (request.exactly,) if request.exactly is not None else request.firstAvailable
-        names += [one.deviceClassName for one in asked]
+        alternatives = (request.exactly,) if request.exactly is not None else request.firstAvailable
+        names += [alternative.deviceClassName for alternative in alternatives]
     return tuple(names)
 
 
 def device_facts_key(facts: Iterable[DeviceClaimFacts], by_name: bool = False) -> bytes:
     """Equal for two pods exactly when scheduling cannot tell their claims apart; empty without claims."""
     places: dict[str, int] = {}  # of the names, since a pod may have one claim twice
-    parts = [(places.setdefault(found.name, len(places)), *_key(found, by_name)) for found in facts]
+    parts = [(places.setdefault(claim.name, len(places)), *_key(claim, by_name)) for claim in facts]
     return _ENCODER.encode(parts) if parts else b""
 
 
-def _key(found: DeviceClaimFacts, by_name: bool) -> tuple[Any, ...]:
-    name = found.name if by_name or found.is_itself else ""
-    if found.state is DeviceClaimState.EXTENDED:
-        classes = [(resource, one.metadata.name, one.spec) for resource, one in found.resources]
-        return found.state, found.claim is not None, classes
-    if found.claim is None or found.state is DeviceClaimState.UNUSABLE:
-        return found.state, found.problem
-    if found.state is DeviceClaimState.ALLOCATED:
-        status = found.claim.status
+def _key(facts: DeviceClaimFacts, by_name: bool) -> tuple[Any, ...]:
+    name = facts.name if by_name or facts.is_itself else ""
+    if facts.state is DeviceClaimState.EXTENDED:
+        classes = [(resource, served_by.metadata.name, served_by.spec) for resource, served_by in facts.resources]
+        return facts.state, facts.claim is not None, classes
+    if facts.claim is None or facts.state is DeviceClaimState.UNUSABLE:
+        return facts.state, facts.problem
+    if facts.state is DeviceClaimState.ALLOCATED:
+        status = facts.claim.status
         selector = status.allocation.nodeSelector if status.allocation is not None else None
         results = status.allocation.devices.results if status.allocation is not None else ()
-        return found.state, name, selector, found.broken, [result.request for result in results]
-    return found.state, name, found.claim.spec, [made and made.spec for made in found.classes]
+        return facts.state, name, selector, facts.broken, [result.request for result in results]
+    return facts.state, name, facts.claim.spec, [device_class and device_class.spec for device_class in facts.classes]
 
 
 if TYPE_CHECKING:
@@ -254,20 +254,20 @@ def missing_conditions(claim: ResourceClaim) -> Iterator[str]:
     for device in waiting_devices(claim):
         status = _status(claim, device)
         for name in device.bindingConditions:
-            found = _condition(status, name) if status is not None else None
-            if found is None or found.status != "True":
+            condition = _condition(status, name) if status is not None else None
+            if condition is None or condition.status != "True":
                 yield f"{name} of {device.driver}/{device.pool}/{device.device} (claim {claim.metadata.name})"
 
 
 def _is_ready(status: AllocatedDeviceStatus, device: DeviceRequestAllocationResult) -> bool:
     conditions = (_condition(status, name) for name in device.bindingConditions)
-    return all(found is not None and found.status == "True" for found in conditions)
+    return all(condition is not None and condition.status == "True" for condition in conditions)
 
 
 def _status(claim: ResourceClaim, device: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
-    wanted = (device.driver, device.pool, device.device)
+    identity = (device.driver, device.pool, device.device)
     return next(
-        (device for device in claim.status.devices if (device.driver, device.pool, device.device) == wanted), None
+        (device for device in claim.status.devices if (device.driver, device.pool, device.device) == identity), None
     )
 
 

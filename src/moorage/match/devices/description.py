@@ -91,9 +91,9 @@ def qualified(name: str, driver: str) -> tuple[str, str]:
 
 def find_attribute(attributes: Mapping[str, DeviceAttribute], driver: str, name: str) -> DeviceAttribute | None:
     """Return the attribute of a fully qualified name; a device's unqualified names are in its driver's domain."""
-    found = attributes.get(name)
-    if found is not None:
-        return found
+    attribute = attributes.get(name)
+    if attribute is not None:
+        return attribute
     domain, slash, identifier = name.partition("/")
     return attributes.get(identifier) if slash and domain == driver else None
 

@@ -68,20 +68,20 @@ class PublishedDevices:
     def __init__(self, slices: Iterable[ResourceSlice]) -> None:
         self._generations: dict[tuple[str, str], int] = {}
         self._devices: dict[tuple[str, str], dict[str, tuple[ResourceSlice, Device]]] = {}
-        for one in sorted(slices, key=lambda one: one.metadata.name):
-            self._add(one)
+        for slice_ in sorted(slices, key=lambda slice_: slice_.metadata.name):
+            self._add(slice_)
 
-    def _add(self, one: ResourceSlice) -> None:
-        pool = one.spec.driver, one.spec.pool.name
+    def _add(self, slice_: ResourceSlice) -> None:
+        pool = slice_.spec.driver, slice_.spec.pool.name
         known = self._generations.get(pool)
-        if known is not None and one.spec.pool.generation < known:
+        if known is not None and slice_.spec.pool.generation < known:
             return
-        if known is None or one.spec.pool.generation > known:
-            self._generations[pool] = one.spec.pool.generation
+        if known is None or slice_.spec.pool.generation > known:
+            self._generations[pool] = slice_.spec.pool.generation
             self._devices[pool] = {}
         devices = self._devices[pool]
-        for device in one.spec.devices:
-            devices.setdefault(device.name, (one, device))
+        for device in slice_.spec.devices:
+            devices.setdefault(device.name, (slice_, device))
 
     def get(self, driver: str, pool: str, device: str) -> tuple[ResourceSlice, Device] | None:
         return self._devices.get((driver, pool), {}).get(device)
@@ -106,19 +106,19 @@ def claim_eviction(
 ) -> DeviceEviction | None:
     """Return when the pods that use an allocated claim have to go; None if they may stay."""
     when: float | None = None
-    found: set[EvictingTaint] = set()
-    asked, tolerations = None, None
+    evicting: set[EvictingTaint] = set()
+    result_before, tolerations = None, None
     for result, where, taint in taints_of_devices(claim, devices, rules):
-        if tolerations is None or result is not asked:
-            asked, tolerations = result, compile_tolerations(result.tolerations)
+        if tolerations is None or result is not result_before:
+            result_before, tolerations = result, compile_tolerations(result.tolerations)
         tolerated = tolerated_seconds(taint, tolerations)
         if tolerated is None:
             continue
-        found.add(where)
+        evicting.add(where)
         added = seconds_of(taint.timeAdded)
         if added is not None and (when is None or added + tolerated < when):
             when = added + tolerated
-    return None if when is None else DeviceEviction(when, tuple(sorted(found)))
+    return None if when is None else DeviceEviction(when, tuple(sorted(evicting)))
 
 
 def describe_evictions(
@@ -169,11 +169,11 @@ def _evicting_taints(
     published: tuple[ResourceSlice, Device] | None, rules: Iterable[DeviceTaintRule]
 ) -> Iterator[tuple[EvictingTaint, DeviceTaint]]:
     if published is not None:
-        one, device = published
-        place = one.spec.driver, one.spec.pool.name, device.name
+        slice_, device = published
+        place = slice_.spec.driver, slice_.spec.pool.name, device.name
         for index, taint in enumerate(device.taints):
             if taint.effect == NO_EXECUTE:
-                text = f"ResourceSlice /{one.metadata.name}:{one.metadata.uid} {'/'.join(place)} taint #{index}"
+                text = f"ResourceSlice /{slice_.metadata.name}:{slice_.metadata.uid} {'/'.join(place)} taint #{index}"
                 yield EvictingTaint((1, *place, index), text), taint
     for rule in rules:
         uid = rule.metadata.uid

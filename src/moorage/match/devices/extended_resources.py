@@ -36,15 +36,15 @@ def may_be_backed(name: str) -> bool:
 
 def classes_by_resource(classes: Mapping[str, DeviceClass]) -> dict[str, DeviceClass]:
     """Return the class of every resource that one serves: of several the newest, then the first by name."""
-    found = {f"{_IMPLICIT}{name}": one for name, one in classes.items()}
-    for one in sorted(classes.values(), key=lambda class_: class_.metadata.name, reverse=True):
-        resource = one.spec.extendedResourceName
+    by_resource = {f"{_IMPLICIT}{name}": device_class for name, device_class in classes.items()}
+    for device_class in sorted(classes.values(), key=lambda class_: class_.metadata.name, reverse=True):
+        resource = device_class.spec.extendedResourceName
         if resource is None:
             continue
-        known = found.get(resource)
-        if known is None or (known.metadata.creationTimestamp or "") <= (one.metadata.creationTimestamp or ""):
-            found[resource] = one
-    return found
+        known = by_resource.get(resource)
+        if known is None or (known.metadata.creationTimestamp or "") <= (device_class.metadata.creationTimestamp or ""):
+            by_resource[resource] = device_class
+    return by_resource
 
 
 def requested_resources(spec: PodSpec) -> list[str]:
@@ -64,7 +64,7 @@ def requests_and_mappings(
     """Return the requests of the claim that serves these resources of a pod."""
     containers = [*spec.initContainers, *spec.containers]
     first = len(spec.initContainers)
-    short_lived = [i for i in range(first) if containers[i].restartPolicy != "Always"]
+    short_lived = [i for i in range(first) if not containers[i].is_sidecar]
     requests: list[Raw] = []
     mappings: list[Raw] = []
     for resource in sorted(resources):
@@ -98,8 +98,8 @@ def _request(
     index: int, container: Container, resource: str, device_class: str, reusable: Sequence[Raw | None]
 ) -> tuple[Raw | None, list[Raw]]:
     """Return what a container needs besides requests that it may use, and the requests that serve it."""
-    asked = container.resources.requests
-    quantity = asked.get(resource)
+    requests = container.resources.requests
+    quantity = requests.get(resource)
     needed = quantity.value() if quantity is not None else 0
     mappings: list[Raw] = []
     if not needed:
@@ -110,7 +110,7 @@ def _request(
             mappings.append(_mapping(container, resource, other["name"]))
             if needed <= 0:
                 return None, mappings
-    name = f"container-{index}-request-{sorted(asked).index(resource)}"
+    name = f"container-{index}-request-{sorted(requests).index(resource)}"
     exactly = {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": needed}
     mappings.append(_mapping(container, resource, name))
     return {"name": name, "exactly": exactly}, mappings

@@ -62,8 +62,8 @@ class DeviceTolerations:
 
     def matching(self, taint: DeviceTaint) -> list[Toleration]:
         """Return every toleration that matches, in order."""
-        one = as_taint(taint)
-        return [matcher.toleration for matcher in self.tolerations.matchers if matcher.match(one)]
+        node_taint = as_taint(taint)
+        return [matcher.toleration for matcher in self.tolerations.matchers if matcher.match(node_taint)]
 
     def explain(self, taint: DeviceTaint) -> str | None:
         """One sentence that goes through the tolerations for this taint's key; None exactly when it is tolerated."""
@@ -84,8 +84,8 @@ def compile_device_tolerations(
     programs: ProgramCache | None = None,
     on_evaluation_failed: EvaluationFailed | None = None,
 ) -> DeviceTolerations:
-    wanted = [as_toleration(toleration) for toleration in tolerations]
-    return DeviceTolerations(compile_tolerations(wanted, gates, programs, on_evaluation_failed))
+    pod_tolerations = [as_toleration(toleration) for toleration in tolerations]
+    return DeviceTolerations(compile_tolerations(pod_tolerations, gates, programs, on_evaluation_failed))
 
 
 if TYPE_CHECKING:
@@ -110,6 +110,6 @@ def device_taints(driver: str, pool: str, device: Device, rules: Iterable[Device
     return (*device.taints, *(rule.spec.taint for rule in rules if rule_selects(rule, driver, pool, device.name)))
 
 
-def has_evicting_taint(one: ResourceSlice) -> bool:
+def has_evicting_taint(slice_: ResourceSlice) -> bool:
     """Return whether a device of a slice has a NoExecute taint."""
-    return any(taint.effect == NO_EXECUTE for device in one.spec.devices for taint in device.taints)
+    return any(taint.effect == NO_EXECUTE for device in slice_.spec.devices for taint in device.taints)

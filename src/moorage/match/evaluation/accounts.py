@@ -120,14 +120,14 @@ class Evaluations:
 
     def account(self, expressions: tuple[str, ...]) -> Account:
         """Return the account of these expressions, which is shared by all who ask about the same ones."""
-        found = self._accounts.get(expressions)
-        if found is None:
-            found = self._accounts[expressions] = Account(expressions)
+        account = self._accounts.get(expressions)
+        if account is None:
+            account = self._accounts[expressions] = Account(expressions)
             if len(self._accounts) > _ACCOUNTS_KEPT:
                 self._accounts.popitem(last=False)
         else:
             self._accounts.move_to_end(expressions)
-        return found
+        return account
 
     def decide(
         self, account: Account, question: CelQuestion, compute: Compute, *, patiently: bool = False

@@ -56,8 +56,8 @@ class Answerer:
         if isinstance(program, list):
             return CelAnswer(not_compiled(program), compiling)
         key, value, effect = subject
-        found = evaluate_taint(program, Taint(key, value, effect))
-        return found._replace(cost=found.cost + compiling)
+        answer = evaluate_taint(program, Taint(key, value, effect))
+        return answer._replace(cost=answer.cost + compiling)
 
 
 def _read_exactly(stream: BinaryIO, size: int) -> bytes:
@@ -76,7 +76,7 @@ def _read(stream: BinaryIO, messages: "queue.SimpleQueue[list[CelQuestion]]") ->
     with suppress(EOFError, OSError, msgspec.DecodeError):
         while True:
             size = int.from_bytes(_read_exactly(stream, LENGTH_BYTES), "big")
-            messages.put([CelQuestion(*one) for one in decoder.decode(_read_exactly(stream, size))])
+            messages.put([CelQuestion(*question) for question in decoder.decode(_read_exactly(stream, size))])
     os._exit(0)
 
 
@@ -94,8 +94,8 @@ def main() -> None:
         until = time.monotonic() + TURN_SECONDS
         try:
             for question in questions:
-                found = answerer.answer(question)
-                out.write(encode_message([found.value, found.cost]))
+                answer = answerer.answer(question)
+                out.write(encode_message([answer.value, answer.cost]))
                 out.flush()
                 if time.monotonic() >= until:
                     break

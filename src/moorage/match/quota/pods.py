@@ -51,16 +51,16 @@ def claim_classes(claim: PersistentVolumeClaim) -> frozenset[str]:
 
 def _selects(requirement: ScopedResourceSelectorRequirement, names: Iterable[str]) -> bool:
     """Return whether one of the names fits, or, without any, the absence of a name does."""
-    found, values = tuple(names), requirement.values
+    present, values = tuple(names), requirement.values
     match requirement.operator:
         case "Exists":
-            return bool(found)
+            return bool(present)
         case "DoesNotExist":
-            return not found
+            return not present
         case "In":
-            return any(name in values for name in found)
+            return any(name in values for name in present)
         case "NotIn":
-            return not found or any(name not in values for name in found)
+            return not present or any(name not in values for name in present)
     return False
 
 
@@ -69,7 +69,7 @@ def _looks_elsewhere(affinity: Affinity | None) -> bool:
         return False
     for side in (affinity.podAffinity, affinity.podAntiAffinity):
         if side is not None:
-            preferred = (one.podAffinityTerm for one in side.preferredDuringSchedulingIgnoredDuringExecution)
+            preferred = (weighted.podAffinityTerm for weighted in side.preferredDuringSchedulingIgnoredDuringExecution)
             if any(map(_is_elsewhere, (*side.requiredDuringSchedulingIgnoredDuringExecution, *preferred))):
                 return True
     return False
@@ -110,7 +110,7 @@ def pod_amounts(pod: Pod, side: Literal["requests", "limits"], *, with_overhead:
         [_effective(container, statuses.get(container.name), side, infeasible) for container in spec.containers],
         [
             (True, _effective(container, statuses.get(container.name), side, infeasible))
-            if container.restartPolicy == "Always"
+            if container.is_sidecar
             else (False, getattr(container.resources, side))
             for container in spec.initContainers
         ],
@@ -128,12 +128,12 @@ def pod_amounts(pod: Pod, side: Literal["requests", "limits"], *, with_overhead:
 def _effective(
     container: Container, status: ContainerStatus | None, side: Literal["requests", "limits"], infeasible: bool
 ) -> Mapping[str, Quantity]:
-    wanted: Mapping[str, Quantity] = getattr(container.resources, side)
+    spec_amounts: Mapping[str, Quantity] = getattr(container.resources, side)
     if status is None or status.resources is None:
-        return wanted
+        return spec_amounts
     effective = dict(getattr(status.resources, side))
     if side == "requests":
         raise_amounts(effective, status.allocatedResources)
     if not infeasible:
-        raise_amounts(effective, wanted)
+        raise_amounts(effective, spec_amounts)
     return effective

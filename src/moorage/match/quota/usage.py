@@ -253,10 +253,10 @@ class DeviceClaimUsage(QuotaUsage):
         totals: dict[str, int] = {}
         for request in view.spec.devices.requests:
             most: dict[str, int] = {}
-            for one in request.firstAvailable or ((request.exactly,) if request.exactly is not None else ()):
-                devices = one.count if one.allocationMode == "ExactCount" else 0
-                devices = _MAX_ALLOCATED if one.allocationMode == "All" else devices
-                most[one.deviceClassName] = max(devices, most.get(one.deviceClassName, 0))
+            for alternative in request.firstAvailable or ((request.exactly,) if request.exactly is not None else ()):
+                devices = alternative.count if alternative.allocationMode == "ExactCount" else 0
+                devices = _MAX_ALLOCATED if alternative.allocationMode == "All" else devices
+                most[alternative.deviceClassName] = max(devices, most.get(alternative.deviceClassName, 0))
             for name, devices in most.items():
                 totals[name] = totals.get(name, 0) + devices
         return {**self._one, **{f"{name}{_DEVICES}": Quantity.from_int(number) for name, number in totals.items()}}

@@ -181,11 +181,11 @@ def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
 
     Kubernetes: pkg/volume/util, GetDefaultClass.
     """
-    marked = sorted((class_ for class_ in classes if is_default(class_)), key=lambda one: one.metadata.name)
-    marked.sort(key=lambda one: one.metadata.creationTimestamp or "", reverse=True)
+    marked = sorted((class_ for class_ in classes if is_default(class_)), key=lambda each: each.metadata.name)
+    marked.sort(key=lambda each: each.metadata.creationTimestamp or "", reverse=True)
     return marked[0] if marked else None
 
 
-def is_default(one: StorageClass) -> bool:
+def is_default(storage_class: StorageClass) -> bool:
     """Return whether it is marked as default; several classes may be."""
-    return any(one.metadata.annotations.get(key) == "true" for key in _DEFAULT_ANNOTATIONS)
+    return any(storage_class.metadata.annotations.get(key) == "true" for key in _DEFAULT_ANNOTATIONS)

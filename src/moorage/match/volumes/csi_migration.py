@@ -105,7 +105,7 @@ def provisioned_disk(provisioner: str, handle: str) -> Attachable | None:
 
 def moved_affinity(volume: PersistentVolume) -> tuple[str, NodeSelector] | None:
     """The plugin of an in-tree volume and the node affinity it has where the plugin has moved, if that differs."""
-    plugin = next((one for one in _PLUGINS if getattr(volume.spec, one.source) is not None), None)
+    plugin = next((row for row in _PLUGINS if getattr(volume.spec, row.source) is not None), None)
     if plugin is None or not plugin.topology_key:
         return None
     affinity = volume.spec.nodeAffinity

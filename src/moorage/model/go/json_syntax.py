@@ -68,11 +68,11 @@ class _Scanner:
 
     def _goes_on(self, open_: list[bytes]) -> bool:
         """Read what follows a value in a container. Returns whether another value comes."""
-        closer, found = open_[-1], self._next()
-        if found == closer:
+        closer, character = open_[-1], self._next()
+        if character == closer:
             self._at += 1
             return False
-        if found != b",":
+        if character != b",":
             self._refuse("after object key:value pair" if closer == b"}" else "after array element")
         self._at += 1
         if closer == b"}":
@@ -133,21 +133,21 @@ class _Scanner:
             self._skip(_PLAIN)
             if self._at >= self._size:
                 raise _SyntaxProblem("unexpected end of JSON input")
-            found = self._here()
+            character = self._here()
             self._at += 1
-            if found == b'"':
+            if character == b'"':
                 return
-            if found != b"\\":
+            if character != b"\\":
                 self._at -= 1
                 self._refuse("in string literal")
             self._escape()
 
     def _escape(self) -> None:
-        found = self._here()
-        if found not in (b"b", b"f", b"n", b"r", b"t", b"\\", b"/", b'"', b"u"):
+        character = self._here()
+        if character not in (b"b", b"f", b"n", b"r", b"t", b"\\", b"/", b'"', b"u"):
             self._refuse("in string escape code")
         self._at += 1
-        if found == b"u":
+        if character == b"u":
             start = self._at
             self._skip(_HEX)
             if self._at < start + 4:
@@ -167,8 +167,8 @@ class _Scanner:
         self._skip(_SPACE)
 
     def _skip(self, pattern: re.Pattern[bytes]) -> None:
-        found = pattern.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        skipped = pattern.match(self._text, self._at)
+        self._at = skipped.end() if skipped else self._at
 
     def _refuse(self, where: str) -> None:
         letter = chr(self._text[min(self._at, self._size)])

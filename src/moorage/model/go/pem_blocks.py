@@ -42,7 +42,7 @@ class UnreadableRequest(ValueError):
 
 def pem_blocks(text: bytes) -> list[PemBlock]:
     """Return the blocks of a text; what is not a block is skipped."""
-    found = []
+    blocks = []
     for match in _BLOCK.finditer(text):
         body, has_headers = match[2], False
         while (header := _HEADER.match(body)) is not None:
@@ -51,8 +51,8 @@ def pem_blocks(text: bytes) -> list[PemBlock]:
             content = base64.b64decode(b"".join(body.split()), validate=True)
         except binascii.Error:
             continue
-        found.append(PemBlock(match[1].decode("utf-8", "replace"), has_headers, content))
-    return found
+        blocks.append(PemBlock(match[1].decode("utf-8", "replace"), has_headers, content))
+    return blocks
 
 
 def read_request(pem: bytes) -> x509.CertificateSigningRequest:
@@ -104,8 +104,8 @@ def _structure_complaint(der: bytes) -> str:
         length, start = int.from_bytes(der[2 : 2 + count]), 2 + count
     if der[0] != _SEQUENCE:
         is_compound = "true" if der[0] & 0x20 else "false"
-        found = f"{{class:{der[0] >> 6} tag:{der[0] & 0x1F} length:{length} isCompound:{is_compound}}}"
-        return f"asn1: structure error: tags don't match (16 vs {found}) {_PARAMETERS} certificateRequest @{start}"
+        header = f"{{class:{der[0] >> 6} tag:{der[0] & 0x1F} length:{length} isCompound:{is_compound}}}"
+        return f"asn1: structure error: tags don't match (16 vs {header}) {_PARAMETERS} certificateRequest @{start}"
     if length == 0:
         return "asn1: syntax error: sequence truncated"
     if len(der) < start + length:
@@ -141,11 +141,11 @@ def _first_corrupt(data: bytes) -> int | None:
             at = _skip_ends(data, at)
             if at == end:
                 return None if place == 0 else at - place
-            found = chr(data[at])
+            character = chr(data[at])
             at += 1
-            if _is_digit(found):
+            if _is_digit(character):
                 continue
-            if found != "=" or place < 2:
+            if character != "=" or place < 2:
                 return at - 1
             return _corrupt_padding(data, at, place)
 

@@ -113,7 +113,7 @@ def sorted_keys(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: sorted_keys(value[name]) for name in sorted(value)}
     if isinstance(value, list):
-        return [sorted_keys(one) for one in value]
+        return [sorted_keys(item) for item in value]
     if isinstance(value, int) and abs(value) > _MAX_EXACT:
         return int(Decimal(repr(float(value))))
     return value

@@ -73,7 +73,7 @@ def time_complaint(text: str, *, micro: bool = False) -> str | None:
     """Why the text is no time (with microseconds), as Go's time.Parse says it; None if it is one."""
     whole = _MICRO_LAYOUT if micro else _LAYOUT
     rest = text
-    found: dict[str, int] = {}
+    parts: dict[str, int] = {}
     for before, layout, name, digits, least, most in _NUMBERS:
         if not rest.startswith(before):
             return _unreadable(text, rest, before, whole)
@@ -82,8 +82,8 @@ def time_complaint(text: str, *, micro: bool = False) -> str | None:
         if number is None:
             return _unreadable(text, rest, layout, whole)
         rest = rest[number.end() :]
-        found[name] = int(number[0])
-        if not least <= found[name] <= most:
+        parts[name] = int(number[0])
+        if not least <= parts[name] <= most:
             return f"parsing time {_quote(text)}: {name} out of range"
     fraction = (_MICROSECONDS if micro else _FRACTION).match(rest)
     if micro and fraction is None:
@@ -105,8 +105,8 @@ def time_complaint(text: str, *, micro: bool = False) -> str | None:
         rest = rest[offset.end() :]
     if rest:
         return f"parsing time {_quote(text)}: extra text: {_quote(rest)}"
-    days = monthrange(found["year"] or 4, found["month"])[1]  # Go's year 0 is a leap year, Python has none
-    if not 1 <= found["day"] <= days:
+    days = monthrange(parts["year"] or 4, parts["month"])[1]  # Go's year 0 is a leap year, Python has none
+    if not 1 <= parts["day"] <= days:
         return f"parsing time {_quote(text)}: day out of range"
     return None
 

@@ -208,7 +208,7 @@ def kind_facts(definition: Raw, version: Raw) -> Raw:
 def stored_kind(definition: Raw) -> CustomKind | None:
     """Return the kind of an established definition, in the stored version or, if not served, another."""
     served = _served_versions(definition)
-    version = next((one for one in served if one.get("storage")), served[0] if served else None)
+    version = next((candidate for candidate in served if candidate.get("storage")), served[0] if served else None)
     return None if version is None else CustomKind(**kind_facts(definition, version))
 
 

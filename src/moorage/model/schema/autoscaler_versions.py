@@ -35,10 +35,12 @@ class _Source:
         self.fields = {name: tuple(path.split(".")) for name, path in fields.items()}
 
     def to_v1(self, source: Raw, side: str) -> GoStruct:
-        found = {name: _at(source, self._path(path, side)) for name, path in self.fields.items()}
-        if isinstance(found.get("target"), dict):  # an object, in the order of its Go type
-            found["target"] = GoStruct({name: found["target"].get(name, "") for name in ("kind", "name", "apiVersion")})
-        return GoStruct({name: value for name, value in found.items() if value is not None})
+        fields = {name: _at(source, self._path(path, side)) for name, path in self.fields.items()}
+        if isinstance(fields.get("target"), dict):  # an object, in the order of its Go type
+            fields["target"] = GoStruct(
+                {name: fields["target"].get(name, "") for name in ("kind", "name", "apiVersion")}
+            )
+        return GoStruct({name: value for name, value in fields.items() if value is not None})
 
     def to_v2(self, source: Raw, side: str) -> Raw:
         made: Raw = {}
@@ -108,9 +110,9 @@ _STATUSES: Final = {
 def to_v1(raw: Raw) -> Raw:
     """Return an autoscaler of version 2 in version 1."""
     spec, status = raw.get("spec") or {}, raw.get("status") or {}
-    metrics, behavior = spec.get("metrics") or [], spec.get("behavior")
+    fields, behavior = spec.get("metrics") or [], spec.get("behavior")
     kept: dict[str, str] = {}
-    if others := [metric for metric in metrics if not _is_cpu(metric)]:
+    if others := [metric for metric in fields if not _is_cpu(metric)]:
         kept[METRICS] = go_json([_metric_to_v1(metric, _SOURCES, "target") for metric in others])
     if status.get("currentMetrics"):
         found = [_metric_to_v1(metric, _STATUSES, "current") for metric in status["currentMetrics"]]
@@ -119,16 +121,16 @@ def to_v1(raw: Raw) -> Raw:
         kept[BEHAVIOR] = go_json(_internal_behavior(behavior))
     if status.get("conditions"):
         kept[CONDITIONS] = go_json(status["conditions"])
-    made = {**raw, "spec": _without(spec, "metrics", "behavior"), "status": _without(status, *_OF_STATUS)}
-    cpu = next((metric["resource"]["target"]["averageUtilization"] for metric in metrics if _is_cpu(metric)), None)
+    converted = {**raw, "spec": _without(spec, "metrics", "behavior"), "status": _without(status, *_OF_STATUS)}
+    cpu = next((metric["resource"]["target"]["averageUtilization"] for metric in fields if _is_cpu(metric)), None)
     if cpu is not None:
-        made["spec"][_TARGET] = cpu
+        converted["spec"][_TARGET] = cpu
     for name in ("currentReplicas", "desiredReplicas"):
-        made["status"].setdefault(name, 0)
+        converted["status"].setdefault(name, 0)
     used = [_at(metric, ("resource", "current", "averageUtilization")) for metric in status.get("currentMetrics") or ()]
     if used := [percent for percent in used if percent is not None]:
-        made["status"][_CURRENT] = used[-1]
-    return _with_annotations(made, kept)
+        converted["status"][_CURRENT] = used[-1]
+    return _with_annotations(converted, kept)
 
 
 _OF_STATUS = ("currentMetrics", "conditions")
@@ -136,36 +138,36 @@ _OF_STATUS = ("currentMetrics", "conditions")
 
 def from_v1(raw: Raw) -> Raw:
     """Return an autoscaler of version 1, or a part of one, in version 2."""
-    made = dict(raw)
+    converted = dict(raw)
     spec, status = raw.get("spec"), raw.get("status")
     annotations = (raw.get("metadata") or {}).get("annotations") if isinstance(raw.get("metadata"), dict) else None
     annotations = annotations if isinstance(annotations, dict) else {}
     if isinstance(spec, dict):
-        made["spec"] = _spec_from_v1(spec, annotations)
+        converted["spec"] = _spec_from_v1(spec, annotations)
     if isinstance(status, dict):
-        made["status"] = _without(status, _CURRENT, *_OF_STATUS)
+        converted["status"] = _without(status, _CURRENT, *_OF_STATUS)
         if status.get(_CURRENT) is not None:
             current = {"name": "cpu", "current": {"averageUtilization": status[_CURRENT]}}
-            made["status"]["currentMetrics"] = [{"type": "Resource", "resource": current}]
-        if (found := _decoded(annotations.get(STATUSES))) is not None:
-            made["status"]["currentMetrics"] = [_metric_to_v2(metric, _STATUSES, "current") for metric in found]
-        if (found := _decoded(annotations.get(CONDITIONS))) is not None:
-            made["status"]["conditions"] = found
-    return _with_annotations(made, {}) if _ANNOTATIONS.intersection(annotations) else made
+            converted["status"]["currentMetrics"] = [{"type": "Resource", "resource": current}]
+        if (kept := _decoded(annotations.get(STATUSES))) is not None:
+            converted["status"]["currentMetrics"] = [_metric_to_v2(metric, _STATUSES, "current") for metric in kept]
+        if (kept := _decoded(annotations.get(CONDITIONS))) is not None:
+            converted["status"]["conditions"] = kept
+    return _with_annotations(converted, {}) if _ANNOTATIONS.intersection(annotations) else converted
 
 
 def _spec_from_v1(spec: Raw, annotations: Raw) -> Raw:
-    made = _without(spec, _TARGET, "metrics", "behavior")
+    converted = _without(spec, _TARGET, "metrics", "behavior")
     if _TARGET in spec:
         target = {"type": "Utilization", "averageUtilization": spec[_TARGET]}
         cpu = {"type": "Resource", "resource": {"name": "cpu", "target": target}}
-        made["metrics"] = None if spec[_TARGET] is None else [cpu]
+        converted["metrics"] = None if spec[_TARGET] is None else [cpu]
     if (others := _decoded(annotations.get(METRICS))) is not None:
-        found = [_metric_to_v2(metric, _SOURCES, "target") for metric in others]
-        made["metrics"] = [*found, *(made.get("metrics") or [])]
+        metrics = [_metric_to_v2(metric, _SOURCES, "target") for metric in others]
+        converted["metrics"] = [*metrics, *(converted.get("metrics") or [])]
     if behavior := _decoded_behavior(annotations.get(BEHAVIOR)):
-        made["behavior"] = behavior
-    return made
+        converted["behavior"] = behavior
+    return converted
 
 
 def _is_cpu(metric: Raw) -> bool:
@@ -174,21 +176,21 @@ def _is_cpu(metric: Raw) -> bool:
 
 
 def _metric_to_v1(metric: Raw, sources: dict[str, _Source], side: str) -> GoStruct:
-    made = GoStruct(type=metric.get("type", ""))
+    converted = GoStruct(type=metric.get("type", ""))
     for name, source in sources.items():
         if isinstance(metric.get(name), dict):
-            made[name] = source.to_v1(metric[name], side)
-    return made
+            converted[name] = source.to_v1(metric[name], side)
+    return converted
 
 
 def _metric_to_v2(metric: Raw, sources: dict[str, _Source], side: str) -> Raw:
-    made: Raw = {"type": metric.get("type", "")}
+    converted: Raw = {"type": metric.get("type", "")}
     for name, source in sources.items():
         if isinstance(metric.get(name), dict):
-            made[name] = source.to_v2(metric[name], side)
+            converted[name] = source.to_v2(metric[name], side)
             if side == "target":
-                made[name].setdefault("target", {})["type"] = _target_type(name, made[name]["target"])
-    return made
+                converted[name].setdefault("target", {})["type"] = _target_type(name, converted[name]["target"])
+    return converted
 
 
 def _target_type(name: str, target: Raw) -> str:
@@ -206,42 +208,42 @@ _POLICY_FIELDS = ("type", "value", "periodSeconds")
 def _internal_behavior(behavior: Raw) -> GoStruct:
     """Return the behaviour as Go writes the internal type: all fields, with capital letters."""
 
-    def rules(found: Raw | None) -> GoStruct | None:
-        if found is None:
+    def rules(scaling: Raw | None) -> GoStruct | None:
+        if scaling is None:
             return None
-        policies = found.get("policies")
+        policies = scaling.get("policies")
         shown = None if policies is None else [_capitals(policy, _POLICY_FIELDS) for policy in policies]
-        return _capitals({**found, "policies": shown}, _RULE_FIELDS)
+        return _capitals({**scaling, "policies": shown}, _RULE_FIELDS)
 
     return GoStruct(ScaleUp=rules(behavior.get("scaleUp")), ScaleDown=rules(behavior.get("scaleDown")))
 
 
-def _capitals(found: Raw, names: tuple[str, ...]) -> GoStruct:
-    return GoStruct({f"{name[:1].upper()}{name[1:]}": found.get(name) for name in names})
+def _capitals(fields: Raw, names: tuple[str, ...]) -> GoStruct:
+    return GoStruct({f"{name[:1].upper()}{name[1:]}": fields.get(name) for name in names})
 
 
 def _decoded_behavior(text: object) -> Raw | None:
     try:
-        found = msgspec.json.decode(text) if isinstance(text, str) else None
+        behavior = msgspec.json.decode(text) if isinstance(text, str) else None
     except msgspec.DecodeError:
         return None
-    return _small_letters(found) if isinstance(found, dict) else None
+    return _small_letters(behavior) if isinstance(behavior, dict) else None
 
 
-def _small_letters(found: Any) -> Any:
-    if isinstance(found, dict):
-        items = ((name, _small_letters(value)) for name, value in found.items() if value is not None)
+def _small_letters(decoded: Any) -> Any:
+    if isinstance(decoded, dict):
+        items = ((name, _small_letters(value)) for name, value in decoded.items() if value is not None)
         return {f"{name[:1].lower()}{name[1:]}": value for name, value in items}
-    return [_small_letters(item) for item in found] if isinstance(found, list) else found
+    return [_small_letters(item) for item in decoded] if isinstance(decoded, list) else decoded
 
 
 def _decoded(text: object) -> list[Raw] | None:
     try:
-        found = msgspec.json.decode(text) if isinstance(text, str) else None
+        decoded = msgspec.json.decode(text) if isinstance(text, str) else None
     except msgspec.DecodeError:
         return None
-    is_list = isinstance(found, list) and all(isinstance(item, dict) for item in found)
-    return found if is_list else None
+    is_list = isinstance(decoded, list) and all(isinstance(item, dict) for item in decoded)
+    return decoded if is_list else None
 
 
 def _with_annotations(raw: Raw, kept: dict[str, str]) -> Raw:
@@ -250,8 +252,8 @@ def _with_annotations(raw: Raw, kept: dict[str, str]) -> Raw:
     if not kept and not _ANNOTATIONS.intersection(annotations):
         return raw
     others = {name: text for name, text in annotations.items() if name not in _ANNOTATIONS}
-    made = {**metadata, "annotations": {**others, **kept}}
-    return {**raw, "metadata": made if made["annotations"] else _without(made, "annotations")}
+    merged = {**metadata, "annotations": {**others, **kept}}
+    return {**raw, "metadata": merged if merged["annotations"] else _without(merged, "annotations")}
 
 
 def _without(raw: Raw, *names: str) -> Raw:

@@ -114,9 +114,9 @@ class _Context(NamedTuple):
     struct: str
     stack: tuple[str, ...]
 
-    def mismatch(self, found: str, go_type: str) -> TypeProblem:
+    def mismatch(self, given: str, go_type: str) -> TypeProblem:
         target = f"struct field {self.struct}.{'.'.join(self.stack)}" if self.stack else "value"
-        return TypeProblem(self.path, f"json: cannot unmarshal {found} into Go {target} of type {go_type}")
+        return TypeProblem(self.path, f"json: cannot unmarshal {given} into Go {target} of type {go_type}")
 
 
 def _find_problems(raw: Any, shape: shapes.Shape, at: _Context, problems: _Problems) -> None:
@@ -172,7 +172,7 @@ def _find_in_either(raw: Any, shape: shapes.EitherShape, path: str, problems: _P
 
 
 def _scalar_problem(raw: Any, shape: shapes.Shape, at: _Context) -> TypeProblem | None:
-    found = json_type(raw)
+    given = json_type(raw)
     if isinstance(shape, shapes.QuantityShape):
         try:
             parse_quantity(_quantity_text(raw))
@@ -181,19 +181,19 @@ def _scalar_problem(raw: Any, shape: shapes.Shape, at: _Context) -> TypeProblem 
         return None
     if isinstance(shape, shapes.TimeShape | shapes.BytesShape):
         if not isinstance(raw, str):
-            return at.mismatch(found, shape.go_type)
+            return at.mismatch(given, shape.go_type)
         complaint = (
             time_complaint(raw, micro=shape.micro) if isinstance(shape, shapes.TimeShape) else base64_complaint(raw)
         )
         return None if complaint is None else TypeProblem(at.path, complaint)
-    if isinstance(shape, shapes.IntOrStringShape) and found == "string":
+    if isinstance(shape, shapes.IntOrStringShape) and given == "string":
         return None
     bounds = _INTEGER_BOUNDS.get(shape.go_type)
     if bounds is None:
         expected = {bool: "bool", float: "number"}.get(shape.python_type, "string")
-        return None if found == expected else at.mismatch(found, shape.go_type)
-    if found != "number":
-        return at.mismatch(found, shape.go_type)
+        return None if given == expected else at.mismatch(given, shape.go_type)
+    if given != "number":
+        return at.mismatch(given, shape.go_type)
     if isinstance(raw, int) and bounds[0] <= raw <= bounds[1]:
         return None
     return at.mismatch(f"number {go_json(raw)}", shape.go_type)

@@ -164,13 +164,13 @@ class _Enough(Exception):
 
 def unknown_fields(raw: Any, view: type[View], limit: int | None = None) -> list[UnknownField]:
     """Return the unknown fields, or the first of them."""
-    found: list[UnknownField] = []
+    unknown: list[UnknownField] = []
     with suppress(_Enough):
-        _walk(raw, struct_shape(view), "", found, limit)
-    return found
+        _walk(raw, struct_shape(view), "", unknown, limit)
+    return unknown
 
 
-def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField], limit: int | None) -> None:
+def _walk(raw: Any, shape: Shape, path: str, unknown: list[UnknownField], limit: int | None) -> None:
     if isinstance(shape, StructShape):
         if not isinstance(raw, dict):
             return
@@ -178,20 +178,20 @@ def _walk(raw: Any, shape: Shape, path: str, found: list[UnknownField], limit: i
         has_unknown = not raw.keys() <= known
         for name, value in raw.items():
             if value and name in nested:
-                _walk(value, nested[name], child_path(path, name), found, limit)
+                _walk(value, nested[name], child_path(path, name), unknown, limit)
             elif has_unknown and name not in known:
                 # Who has this many needs no more suggestions, and each takes a while to find.
-                near = nearest_name(name, known) if len(found) < MAX_SUGGESTIONS else None
-                found.append(UnknownField(child_path(path, name), near))
-                if len(found) == limit:
+                near = nearest_name(name, known) if len(unknown) < MAX_SUGGESTIONS else None
+                unknown.append(UnknownField(child_path(path, name), near))
+                if len(unknown) == limit:
                     raise _Enough
     elif isinstance(shape, ListShape):
         if isinstance(raw, list):
             for i, item in enumerate(raw):
-                _walk(item, shape.item, f"{path}[{i}]", found, limit)
+                _walk(item, shape.item, f"{path}[{i}]", unknown, limit)
     elif isinstance(shape, MapShape) and isinstance(raw, dict):
         for key, value in raw.items():
-            _walk(value, shape.value, child_path(path, key), found, limit)
+            _walk(value, shape.value, child_path(path, key), unknown, limit)
 
 
 @lru_cache(maxsize=1024)

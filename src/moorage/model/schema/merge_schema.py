@@ -286,21 +286,21 @@ def _field(owners: list[str], name: str, shape: shapes.Shape) -> Field:
     strategy, _, retain = row.patch_strategy.partition(",")
     if strategy == "retainKeys":
         strategy, retain = "", strategy
-    found = _type_of(shape)
-    if isinstance(found, ListType):
-        found = found._replace(
+    type_ = _type_of(shape)
+    if isinstance(type_, ListType):
+        type_ = type_._replace(
             topology=row.topology,
             keys=row.keys,
-            key_defaults=_key_defaults(row.keys, found.element),
+            key_defaults=_key_defaults(row.keys, type_.element),
             patch_strategy=strategy,
             patch_merge_key=row.patch_merge_key,
             retain_keys=bool(retain),
         )
-    elif atomic is not None and isinstance(found, MapType):
-        found = MapType(found.element, atomic)
-    elif atomic is not None and isinstance(found, StructType):
-        found = _with_atomicity(found.view, atomic)
-    return Field(found, strategy, row.patch_merge_key, bool(retain))
+    elif atomic is not None and isinstance(type_, MapType):
+        type_ = MapType(type_.element, atomic)
+    elif atomic is not None and isinstance(type_, StructType):
+        type_ = _with_atomicity(type_.view, atomic)
+    return Field(type_, strategy, row.patch_merge_key, bool(retain))
 
 
 def _key_defaults(keys: tuple[str, ...], element: SchemaType) -> dict[str, Any]:

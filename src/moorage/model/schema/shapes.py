@@ -160,10 +160,10 @@ class StructShape:
         self.pointers = frozenset(name for name, default in defaults if default is None)
 
     def field(self, name: str) -> Shape:
-        found = self.fields.get(name)
-        if found is None:
-            found = self.fields[name] = shape_of(self._types[name])
-        return found
+        shape = self.fields.get(name)
+        if shape is None:
+            shape = self.fields[name] = shape_of(self._types[name])
+        return shape
 
     @property
     def nested(self) -> dict[str, Shape]:

@@ -101,9 +101,9 @@ class Document:
         """Return an item of a list inside this document as a document of its own."""
         prefix = f"{'.'.join(steps[:-1])}[{steps[-1]}]."
         duplicates = tuple(
-            DuplicateField(found.path.removeprefix(prefix), found.location)
-            for found in self.duplicates
-            if found.path.startswith(prefix)
+            DuplicateField(duplicate.path.removeprefix(prefix), duplicate.location)
+            for duplicate in self.duplicates
+            if duplicate.path.startswith(prefix)
         )
         below = self._positions.below(steps)
         return Document(self.source, raw, below, self._text, self._text_line, duplicates)
@@ -119,8 +119,8 @@ def read_documents(
             yield chunk
             continue
         try:
-            for found in _decode(chunk, source):
-                for document in _objects(found):
+            for decoded in _decode(chunk, source):
+                for document in _objects(decoded):
                     if isinstance(document, Document):
                         document.index = index
                         index += 1
@@ -142,7 +142,7 @@ def read_values(text: bytes, source: str) -> list[Value]:
     for chunk in split_stream(io.BytesIO(text), source, MAX_DOCUMENT_BYTES):
         if isinstance(chunk, DecodeError):
             raise chunk
-        values += [Value(found.raw, found.duplicates) for found in _decode(chunk, source)]
+        values += [Value(decoded.raw, decoded.duplicates) for decoded in _decode(chunk, source)]
     return values
 
 
@@ -191,7 +191,7 @@ def _json_duplicate_fields(text: str, value: JsonValue, positions: JsonPositions
     if not value.has_duplicates:
         return ()
     return tuple(
-        DuplicateField(found.path, positions.find(found.steps)) for found in json_duplicates(text, value.start)
+        DuplicateField(twice.path, positions.find(twice.steps)) for twice in json_duplicates(text, value.start)
     )
 
 
@@ -205,8 +205,8 @@ def _decode_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
             raise _too_large(source, chunk.first_line)
         for text, lines_before in cut.items:
             item = Chunk(text, chunk.first_line + lines_before)
-            for found in _compose_yaml(item._replace(text=without_dash(text)), source):
-                yield found._replace(chunk=item, list_of=(frame.raw["apiVersion"], frame.raw["kind"]))
+            for decoded in _compose_yaml(item._replace(text=without_dash(text)), source):
+                yield decoded._replace(chunk=item, list_of=(frame.raw["apiVersion"], frame.raw["kind"]))
         break
 
 
@@ -236,19 +236,19 @@ def _too_large(source: str, line: int) -> DecodeError:
 
 
 def _yaml_duplicate_fields(constructor: YamlConstructor, positions: YamlPositions) -> tuple[DuplicateField, ...]:
-    found = []
+    duplicates = []
     for mapping, key_node, key in constructor.duplicates:
         parent = positions.path_to(mapping)
-        found.append(DuplicateField(child_path(parent, key), positions.location_of(key_node)))
-    return tuple(found)
+        duplicates.append(DuplicateField(child_path(parent, key), positions.location_of(key_node)))
+    return tuple(duplicates)
 
 
-def _objects(found: _Found) -> Iterator[Document | DecodeError]:
+def _objects(decoded: _Found) -> Iterator[Document | DecodeError]:
     """Return the API objects a decoded value holds: none if it is null, itself, or the items of a list."""
-    raw, chunk = found.raw, found.chunk
-    document = Document(found.source, raw, found.positions, chunk.text, chunk.first_line, found.duplicates)
-    if found.list_of is not None:
-        yield _list_item(document, *found.list_of)
+    raw, chunk = decoded.raw, decoded.chunk
+    document = Document(decoded.source, raw, decoded.positions, chunk.text, chunk.first_line, decoded.duplicates)
+    if decoded.list_of is not None:
+        yield _list_item(document, *decoded.list_of)
         return
     if raw is None:
         return
@@ -284,8 +284,8 @@ def _missing_type(document: Document) -> DecodeError | None:
     raw = document.raw
     for name in ("apiVersion", "kind"):
         if not isinstance(raw.get(name), str | None):
-            found = f"cannot unmarshal {json_type(raw[name])} into Go struct field .{name} of type string"
-            return document.error(f"couldn't get version/kind; json parse error: json: {found}", Problem.TYPE, name)
+            complaint = f"cannot unmarshal {json_type(raw[name])} into Go struct field .{name} of type string"
+            return document.error(f"couldn't get version/kind; json parse error: json: {complaint}", Problem.TYPE, name)
     if raw.get("kind") and raw.get("apiVersion"):
         return None
     if raw.get("kind"):

@@ -92,11 +92,11 @@ def json_duplicates(text: str, start: int, limit: int | None = None) -> list[Jso
     value, _ = json.JSONDecoder(object_pairs_hook=_Pairs).raw_decode(text, start)
     pending = [_members(value, "", ())]
     while pending and (limit is None or len(duplicates) < limit):
-        found = next(pending[-1], None)
-        if found is None:
+        entry = next(pending[-1], None)
+        if entry is None:
             pending.pop()
             continue
-        child, path, steps, is_repeated = found
+        child, path, steps, is_repeated = entry
         if is_repeated:
             duplicates.append(JsonDuplicate(path, steps))
         if isinstance(child, list):

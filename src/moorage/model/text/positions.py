@@ -102,18 +102,18 @@ class YamlPositions:
     def find(self, steps: tuple[str, ...]) -> Location:
         shown, node = self._root, self._root
         for step in steps:
-            found = self._child(node, step)
-            if found is None:
+            child = self._child(node, step)
+            if child is None:
                 break
-            shown, node = found
+            shown, node = child
         return self.location_of(shown)
 
     def below(self, steps: tuple[str, ...]) -> Positions:
         node = self._root
         for step in steps:
-            found = self._child(node, step)
-            if found is not None:
-                node = found[1]
+            child = self._child(node, step)
+            if child is not None:
+                node = child[1]
         return YamlPositions(node, self._first_line, self._key_text)
 
     def start(self) -> Callable[[], Location]:
@@ -123,12 +123,12 @@ class YamlPositions:
     def location_of(self, node: Node) -> Location:
         return Location(node.start_mark.line + self._first_line, node.start_mark.column + 1)
 
-    def path_to(self, wanted: Node) -> str:
+    def path_to(self, target: Node) -> str:
         """The path of a node, as the API server's strict decoding writes it; searched for, so only for rare use."""
         pending = [(self._root, "")]
         while pending:
             node, path = pending.pop()
-            if node is wanted:
+            if node is target:
                 return path
             if isinstance(node, SequenceNode):
                 pending.extend((item, f"{path}[{i}]") for i, item in enumerate(node.value))

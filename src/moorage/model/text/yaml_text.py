@@ -282,9 +282,9 @@ class YamlConstructor:
         if tag not in ("bool", "int", "float", "null"):
             return text
         value = resolve_plain(text)
-        found = "null" if value is None else type(value).__name__
-        if found != tag and not (tag == "float" and found == "int"):
-            raise self._error(node, f"cannot decode !!{found} `{text}` as a !!{tag}")
+        kind = "null" if value is None else type(value).__name__
+        if kind != tag and not (tag == "float" and kind == "int"):
+            raise self._error(node, f"cannot decode !!{kind} `{text}` as a !!{tag}")
         return value
 
     def _check_aliases(self, root: Node) -> None:

@@ -266,6 +266,11 @@ class Container(View, frozen=True, gc=False):
     stdinOnce: bool = False
     tty: bool = False
 
+    @property
+    def is_sidecar(self) -> bool:
+        """Return whether an init container runs as long as the pod does."""
+        return self.restartPolicy == "Always"
+
 
 class EphemeralContainerCommon(Container, frozen=True, gc=False):
     """The fields of a container."""

@@ -70,10 +70,10 @@ class DeviceClaims:
 
     def keys(self, pod: Pod) -> set[str]:
         """Return the keys of a pod's claims, as far as they have names."""
-        found: set[str] = set()
+        claim_keys: set[str] = set()
         with suppress(ClaimNameError):
-            found.update(f"{pod.metadata.namespace}/{name}" for name, _ in self._claim_names(pod))
-        return found
+            claim_keys.update(f"{pod.metadata.namespace}/{name}" for name, _ in self._claim_names(pod))
+        return claim_keys
 
     def prepare(self, pod: Pod) -> NotPrepared | list[str]:
         """Prepare all claims of a pod or none. Return the keys of those that were not prepared before."""
@@ -101,8 +101,8 @@ class DeviceClaims:
     def adopt(self, pod: Pod) -> None:
         """Note the claims of a pod that was running before this process started."""
         for key in self.keys(pod):
-            found = self._known.get(key)
-            self._use(pod, key, None if found is None else found.view)
+            claim = self._known.get(key)
+            self._use(pod, key, None if claim is None else claim.view)
 
     def unprepare(self, pod: Pod) -> None:
         """Unprepare the claims of a pod that has ended, unless another pod of the node uses them."""
@@ -125,7 +125,7 @@ class DeviceClaims:
         if held is None:
             held = self._prepared[place] = PreparedClaim("", frozenset())
         if claim is not None and not held.uid:
-            held.uid, held.drivers = claim.metadata.uid, frozenset(one.driver for one in _results(claim))
+            held.uid, held.drivers = claim.metadata.uid, frozenset(result.driver for result in _results(claim))
         if uid not in held.pods:
             held.pods.add(uid)
             self._of_pods.setdefault(uid, []).append(place)
@@ -143,11 +143,11 @@ class DeviceClaims:
     def _usable_claims(self, pod: Pod) -> Iterator[ResourceClaim]:
         """Yield a pod's claims, which must be allocated and reserved for it. Raises _NotReady, ClaimNameError."""
         for name, is_own in self._claim_names(pod):
-            found = self._known.get(f"{pod.metadata.namespace}/{name}")
-            if found is None:
+            known = self._known.get(f"{pod.metadata.namespace}/{name}")
+            if known is None:
                 missing = f"resourceclaims.resource.k8s.io {go_quote(name)} not found"
                 raise _NotReady(f"fetch ResourceClaim {name}: {missing}")
-            claim: ResourceClaim = found.view
+            claim: ResourceClaim = known.view
             if is_own and (why := why_not_for_pod(pod, claim)):
                 raise _NotReady(why)
             if not is_reserved_for_pod(pod, claim):
@@ -164,14 +164,14 @@ def device_statuses(claim: Object, now: float, simulates: Simulates, *, is_prepa
     Binding conditions are met by drivers that are simulated, devices of a prepared claim are Ready.
     """
     view: ResourceClaim = claim.view
-    told = {_device(device): device for device in claim.raw["status"]["devices"]} if view.status.devices else {}
+    reported = {_device(device): device for device in claim.raw["status"]["devices"]} if view.status.devices else {}
     statuses, changed = [], False
     for result in _results(view):
         status: Raw = {"driver": result.driver, "pool": result.pool, "device": result.device}
         if result.shareID is not None:
             status["shareID"] = result.shareID
         device = _device(status)
-        status = told.get(device, status)
+        status = reported.get(device, status)
         conditions = status.get("conditions") or []
         known = {condition.get("type") for condition in conditions}
         added = [
@@ -181,14 +181,14 @@ def device_statuses(claim: Object, now: float, simulates: Simulates, *, is_prepa
         ]
         if added:
             status, changed = {**status, "conditions": [*conditions, *added]}, True
-        if (added or device in told) and status not in statuses:
+        if (added or device in reported) and status not in statuses:
             statuses.append(status)
     return statuses if changed else None
 
 
 def awaits_driver(claim: ResourceClaim, simulates: Simulates) -> bool:
     """Return whether a claim has devices whose binding conditions a simulated driver is to meet."""
-    return any(one.bindingConditions and simulates(one.driver, one.pool) for one in _results(claim))
+    return any(result.bindingConditions and simulates(result.driver, result.pool) for result in _results(claim))
 
 
 def _wanted_conditions(

@@ -68,33 +68,33 @@ class DeviceDrivers:
 
     def simulates(self, driver: str, pool: str) -> bool:
         """Return whether a driver and its pool, which is named after its node, are simulated."""
-        found = self._nodes.get(pool)
-        return found is not None and found.node is not None and driver in found.devices
+        node_devices = self._nodes.get(pool)
+        return node_devices is not None and node_devices.node is not None and driver in node_devices.devices
 
     def node_changed(self, node: Node) -> None:
         name, text = node.metadata.name, node.metadata.annotations.get(DEVICES)
-        found = self._nodes.get(name)
-        if found is None:
+        node_devices = self._nodes.get(name)
+        if node_devices is None:
             if text is None and not self._sets:
                 return
-            found = self._nodes[name] = _NodeDevices()
-        is_new = found.node is None or found.node.metadata.uid != node.metadata.uid
-        if not is_new and text == found.text:
-            found.node = node
+            node_devices = self._nodes[name] = _NodeDevices()
+        is_new = node_devices.node is None or node_devices.node.metadata.uid != node.metadata.uid
+        if not is_new and text == node_devices.text:
+            node_devices.node = node
             return
-        found.node, found.text = node, text
+        node_devices.node, node_devices.text = node, text
         if is_new and text is None and annotation(self._sets, node.metadata.labels):
             self._busy += 1
             self._calls.send(partial(self._give_devices, node))
             return
-        found.devices = wanted_devices(node)
+        node_devices.devices = wanted_devices(node)
         self._synchronize(name)
 
     def node_gone(self, name: str) -> None:
         """Leave the slices of a node that is gone to the garbage collector."""
-        found = self._nodes.get(name)
-        if found is not None:
-            found.node, found.text, found.devices = None, None, {}
+        node_devices = self._nodes.get(name)
+        if node_devices is not None:
+            node_devices.node, node_devices.text, node_devices.devices = None, None, {}
             self._forget(name)
 
     def slices_changed(self, deltas: Iterable[Delta]) -> None:
@@ -115,8 +115,8 @@ class DeviceDrivers:
             self._synchronize(node)
 
     def _forget(self, name: str) -> None:
-        found = self._nodes[name]
-        if found.node is None and not found.slices:
+        node_devices = self._nodes[name]
+        if node_devices.node is None and not node_devices.slices:
             del self._nodes[name]
 
     def slices_listed(self) -> None:
@@ -126,15 +126,15 @@ class DeviceDrivers:
             self._synchronize(name)
 
     def _synchronize(self, name: str) -> None:
-        found = self._nodes.get(name)
-        if found is None or found.node is None or not self._has_slices:
+        node_devices = self._nodes.get(name)
+        if node_devices is None or node_devices.node is None or not self._has_slices:
             return
-        if found.is_busy:
-            found.is_again = True
-        elif any(_differences(found)):
-            found.is_busy = True
+        if node_devices.is_busy:
+            node_devices.is_again = True
+        elif any(_differences(node_devices)):
+            node_devices.is_busy = True
             self._busy += 1
-            self._calls.send(partial(self._publish, name, found))
+            self._calls.send(partial(self._publish, name, node_devices))
 
     async def published(self, seconds: float) -> None:
         """Wait until the devices of all nodes are published, but no longer than this."""
@@ -148,41 +148,41 @@ class DeviceDrivers:
         name, text = node.metadata.name, annotation(self._sets, node.metadata.labels)
         patch = {"metadata": {"uid": node.metadata.uid, "annotations": {DEVICES: text}}}
         try:
-            made = await self._client.patch(KINDS.NODE, name, "", patch, patch_type=PatchType.MERGE)
-            self.node_changed(made.view)
+            patched = await self._client.patch(KINDS.NODE, name, "", patch, patch_type=PatchType.MERGE)
+            self.node_changed(patched.view)
         except (ApiError, Unreachable) as error:
             _LOG.warning("A node cannot be given its devices", node=name, err=str(error))
         finally:
             self._busy -= 1
 
-    async def _publish(self, name: str, found: _NodeDevices) -> None:
+    async def _publish(self, name: str, node_devices: _NodeDevices) -> None:
         delay = 0.0
         try:
             while True:
-                found.is_again = False
-                await self._publish_once(found)
-                found.retry = _FIRST_RETRY
-                if not found.is_again or not any(_differences(found)):
+                node_devices.is_again = False
+                await self._publish_once(node_devices)
+                node_devices.retry = _FIRST_RETRY
+                if not node_devices.is_again or not any(_differences(node_devices)):
                     break
         except ApiError as error:
             _LOG.warning("ResourceSlices cannot be published", node=name, err=error.message)
             if error.code in (_CONFLICT, _TOO_MANY) or error.code >= _SERVER_ERROR:
-                delay = found.retry
+                delay = node_devices.retry
         except Unreachable as error:
             _LOG.debug(2, "The API server cannot be reached", node=name, err=str(error))
-            delay = found.retry
+            delay = node_devices.retry
         finally:
-            found.is_busy = False
+            node_devices.is_busy = False
             self._busy -= 1
         if delay:
-            found.retry = min(2 * delay, _LAST_RETRY)
+            node_devices.retry = min(2 * delay, _LAST_RETRY)
             asyncio.get_running_loop().call_later(delay, self._synchronize, name)
 
-    async def _publish_once(self, found: _NodeDevices) -> None:
-        for node, driver, slices, devices in list(_differences(found)):
+    async def _publish_once(self, node_devices: _NodeDevices) -> None:
+        for node, driver, slices, devices in list(_differences(node_devices)):
             generation = 1 + max((slice_.view.spec.pool.generation for slice_ in slices), default=0)
-            wanted = new_slices(node, driver, devices, generation, self._simulator) if devices is not None else []
-            await self._replace(found, slices, wanted)
+            desired = new_slices(node, driver, devices, generation, self._simulator) if devices is not None else []
+            await self._replace(node_devices, slices, desired)
 
     async def _replace(self, found: _NodeDevices, slices: list[Object], wanted: list[Raw]) -> None:
         """Delete slices that are not wanted, update those with a wanted index, create the others."""
@@ -198,35 +198,35 @@ class DeviceDrivers:
         for index, document in zip(indices, wanted, strict=True):
             old = kept.get(index)
             if old is None:
-                made = await self._client.create(KINDS.RESOURCE_SLICE, document)
+                new = await self._client.create(KINDS.RESOURCE_SLICE, document)
             else:
                 devices = keep_times(document["spec"].get("devices", []), old.raw["spec"].get("devices") or [])
                 spec = {**document["spec"], "devices": devices}
                 metadata = {**old.raw["metadata"], "annotations": document["metadata"]["annotations"]}
-                made = await self._client.update(KINDS.RESOURCE_SLICE, {**old.raw, "metadata": metadata, "spec": spec})
-            found.slices[made.name] = made
+                new = await self._client.update(KINDS.RESOURCE_SLICE, {**old.raw, "metadata": metadata, "spec": spec})
+            found.slices[new.name] = new
 
-    async def _delete(self, found: _NodeDevices, one: Object) -> None:
+    async def _delete(self, node_devices: _NodeDevices, slice_: Object) -> None:
         try:
-            await self._client.delete(KINDS.RESOURCE_SLICE, one.name, uid=one.uid)
+            await self._client.delete(KINDS.RESOURCE_SLICE, slice_.name, uid=slice_.uid)
         except ApiError as error:
             if error.code not in (_NOT_FOUND, _CONFLICT):
                 raise
-        found.slices.pop(one.name, None)
+        node_devices.slices.pop(slice_.name, None)
 
 
-def _differences(found: _NodeDevices) -> Iterator[tuple[Node, str, list[Object], list[Raw] | None]]:
+def _differences(node_devices: _NodeDevices) -> Iterator[tuple[Node, str, list[Object], list[Raw] | None]]:
     """Yield the drivers whose slices are not as wanted: the slices that there are, and the devices to publish."""
-    node = found.node
+    node = node_devices.node
     if node is None:
         return
     published: dict[str, list[Object]] = {}
-    for one in sorted(found.slices.values(), key=lambda one: one.name):
+    for one in sorted(node_devices.slices.values(), key=lambda one: one.name):
         published.setdefault(one.view.spec.driver, []).append(one)
-    for driver in {**found.devices, **published}:
+    for driver in {**node_devices.devices, **published}:
         slices = published.get(driver, [])
         ours = [slice_ for slice_ in slices if SIMULATOR_LABEL in slice_.view.metadata.labels]
-        devices = found.devices.get(driver) if len(ours) == len(slices) else None
+        devices = node_devices.devices.get(driver) if len(ours) == len(slices) else None
         if not _is_published(node, ours, devices):
             yield node, driver, ours, devices
 
@@ -245,5 +245,5 @@ def _is_published(node: Node, slices: list[Object], devices: list[Raw] | None) -
     )
 
 
-def _owner(one: Object) -> str:
-    return next((owner.uid for owner in one.view.metadata.ownerReferences if owner.kind == "Node"), "")
+def _owner(slice_: Object) -> str:
+    return next((owner.uid for owner in slice_.view.metadata.ownerReferences if owner.kind == "Node"), "")

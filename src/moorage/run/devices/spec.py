@@ -60,15 +60,15 @@ def parse_devices(text: str, source: str = "devices") -> tuple[DeviceSet, ...]:
     if _is_short(text):
         return tuple(_read_short(part.strip()) for part in text.split(",") if part.strip())
     sets = _read_yaml(text, source)
-    return tuple(_read_set(found, f"{source}[{index}]") for index, found in enumerate(sets))
+    return tuple(_read_set(raw, f"{source}[{index}]") for index, raw in enumerate(sets))
 
 
 def annotation(sets: Iterable[DeviceSet], labels: dict[str, str]) -> str:
     """Return the text that gives a node with these labels its devices; empty without any."""
     here = [device_set for device_set in sets if device_set.on(labels)]
-    if all(one.written.keys() == {"driver", "count"} for one in here):
-        return ",".join(f"{one.driver}={one.count}" for one in here)
-    return json.dumps([one.written for one in here], separators=(",", ":"))
+    if all(chosen.written.keys() == {"driver", "count"} for chosen in here):
+        return ",".join(f"{chosen.driver}={chosen.count}" for chosen in here)
+    return json.dumps([chosen.written for chosen in here], separators=(",", ":"))
 
 
 def devices_of(sets: Sequence[DeviceSet]) -> dict[str, list[Raw]]:
@@ -82,8 +82,8 @@ def devices_of(sets: Sequence[DeviceSet]) -> dict[str, list[Raw]]:
     for device_set in sets:
         first = numbers.get((device_set.driver, device_set.name), 0)
         numbers[device_set.driver, device_set.name] = first + device_set.count
-        found = devices.setdefault(device_set.driver, [])
-        found += (
+        of_driver = devices.setdefault(device_set.driver, [])
+        of_driver += (
             {"name": f"{device_set.name}-{number}", **device_set.device}
             for number in range(first, first + device_set.count)
         )
@@ -104,50 +104,50 @@ def _read_short(part: str) -> DeviceSet:
 def _read_yaml(text: str, source: str) -> list[Any]:
     try:
         roots = list(compose_documents(text.encode(), source, 1))
-        found = [YamlConstructor(source, 1, "*" in text and "&" in text).construct(root) for root in roots]
+        values = [YamlConstructor(source, 1, "*" in text and "&" in text).construct(root) for root in roots]
     except DecodeError as error:
         raise DeviceSpecError(str(error)) from None
-    if len(found) != 1 or not isinstance(found[0], list):
+    if len(values) != 1 or not isinstance(values[0], list):
         raise DeviceSpecError(f"{source}: must be one list of sets of devices, each with a driver and a count")
-    return found[0]
+    return values[0]
 
 
-def _read_set(found: Any, at: str) -> DeviceSet:
-    if not isinstance(found, dict):
+def _read_set(raw: Any, at: str) -> DeviceSet:
+    if not isinstance(raw, dict):
         raise DeviceSpecError(f"{at}: must be a mapping with a driver and a count")
-    if unknown := found.keys() - _OWN - _OF_DEVICES:
+    if unknown := raw.keys() - _OWN - _OF_DEVICES:
         known = ", ".join(sorted(_OWN | _OF_DEVICES))
         raise DeviceSpecError(f"{at}: unknown field {sorted(unknown)[0]!r} (known fields: {known})")
-    driver, count, nodes = found.get("driver"), found.get("count", 1), found.get("nodes", "")
+    driver, count, nodes = raw.get("driver"), raw.get("count", 1), raw.get("nodes", "")
     if not isinstance(driver, str) or dns1123_subdomain_errors(driver):
         raise DeviceSpecError(f"{at}: driver must be a DNS name such as gpu.example.com, not {driver!r}")
     if type(count) is not int or not 0 <= count <= MAX_COUNT:
         raise DeviceSpecError(f"{at}: count must be a number between 0 and {MAX_COUNT}, not {count!r}")
-    name = found.get("name", driver.partition(".")[0][:50])
+    name = raw.get("name", driver.partition(".")[0][:50])
     if not isinstance(name, str) or dns1123_label_errors(f"{name}-{MAX_COUNT}"):
         raise DeviceSpecError(f"{at}: name must be a DNS label such as gpu, not {name!r}")
     try:
         selector = parse_selector(nodes if isinstance(nodes, str) else repr(nodes))
     except SelectorError as error:
         raise DeviceSpecError(f"{at}: nodes must be a label selector such as gpu=a100: {error}") from None
-    device = {field: value for field, value in found.items() if field in _OF_DEVICES}
+    device = {field: value for field, value in raw.items() if field in _OF_DEVICES}
     device |= _plain_values(device, at)
     try:
         convert_view({"name": name, **device}, Device)
     except ConversionError as error:
         path, reason = error.problems[0]
         raise DeviceSpecError(f"{at}.{path}: {reason}") from None
-    written = {"driver": driver, "count": count} | {field: found[field] for field in found if field != "nodes"}
+    written = {"driver": driver, "count": count} | {field: raw[field] for field in raw if field != "nodes"}
     return DeviceSet(driver, count, name, selector, device, written)
 
 
 def _plain_values(device: Raw, at: str) -> Raw:
     """Return attributes and capacities in the form of the API."""
-    found = {}
+    plain = {}
     for field, read in (("attributes", _attribute), ("capacity", _capacity)):
         if isinstance(values := device.get(field), dict):
-            found[field] = {name: read(value, f"{at}.{field}.{name}") for name, value in values.items()}
-    return found
+            plain[field] = {name: read(value, f"{at}.{field}.{name}") for name, value in values.items()}
+    return plain
 
 
 def _attribute(value: Any, at: str) -> Any:

@@ -49,18 +49,18 @@ def load_configuration(given: bytes | Mapping[str, Any], source: str, gates: Gat
     if isinstance(given, bytes):
         document = _only_document(given, source)
         findings = Findings(source, lambda path: document.location(path).line)
-        for found in document.duplicates:
-            findings.refuse_as_said(found.path, str(found))
+        for twice in document.duplicates:
+            findings.refuse_as_said(twice.path, str(twice))
         return _configuration(document.raw, findings, gates)
     return _configuration(given, Findings(source, lambda path: 0), gates)
 
 
 def _only_document(given: bytes, source: str) -> Document:
     documents: list[Document] = []
-    for found in read_documents(BytesIO(given), source):
-        if isinstance(found, DecodeError):
-            raise ConfigurationError((ConfigurationProblem(source, found.line, found.reason),))
-        documents.append(found)
+    for document in read_documents(BytesIO(given), source):
+        if isinstance(document, DecodeError):
+            raise ConfigurationError((ConfigurationProblem(source, document.line, document.reason),))
+        documents.append(document)
     if len(documents) != 1:
         held = f"holds {len(documents)} documents" if documents else "is empty"
         text = f"{held}; it should be one {KIND}"

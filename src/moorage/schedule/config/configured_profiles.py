@@ -147,14 +147,14 @@ def does_not_exist(kind: str, plugin: str, registry: PluginRegistry) -> str:
     """Return Kubernetes' words for a plugin that does not exist, and what can be done; or why it cannot be loaded."""
     if plugin in registry.errors:
         return registry.errors[plugin]
-    said = f"{kind} {go_quote(plugin)} does not exist"
+    message = f"{kind} {go_quote(plugin)} does not exist"
     if plugin in NOT_HERE:
-        return f"{said} here: {NOT_HERE[plugin]}; take it out of the file"
+        return f"{message} here: {NOT_HERE[plugin]}; take it out of the file"
     near = nearest_name(plugin, registry.names())
     if near is not None:
-        return f"{said}; did you mean {go_quote(near)}?"
+        return f"{message}; did you mean {go_quote(near)}?"
     return (
-        f"{said}: it is not one of Kubernetes' own, and no installed package registers it in the entry point group "
+        f"{message}: it is not one of Kubernetes' own, and no installed package registers it in the entry point group "
         f"{ENTRY_POINT_GROUP}; install its package, or take it out of the file"
     )
 
@@ -174,13 +174,13 @@ class ProfileCheck(msgspec.Struct):
             self._check_enabled(where, own)
             self._check_disabled(where, own)
         rows = self.registry.rows
-        asked = asked_plugins(self.profile.plugins, _DEFAULTS, {name: row.points for name, row in rows.items()})
-        for plugin, point in asked.repeated:
+        requested = asked_plugins(self.profile.plugins, _DEFAULTS, {name: row.points for name, row in rows.items()})
+        for plugin, point in requested.repeated:
             text = f"plugin {go_quote(plugin)} already registered as {go_quote(point.interface)}"
             self.findings.refuse(self._place(plugin, point), text)
-        self._check_counts(asked)
-        self._check_halves(asked)
-        order = self._order(asked)
+        self._check_counts(requested)
+        self._check_halves(requested)
+        order = self._order(requested)
         own_rows = {name: rows[name] for name in (*order.filters, *dict(order.scores)) if name not in PLUGINS}
         for plugin, row in own_rows.items():
             try:
@@ -226,8 +226,8 @@ class ProfileCheck(msgspec.Struct):
                 text = f"there is no plugin {go_quote(plugin.name)} to disable{hint}"
                 self.findings.note(f"{self.path}.plugins.{where}.disabled[{i}]", text)
 
-    def _check_counts(self, asked: Asked) -> None:
-        sorting, binding = len(asked.at[Point.QUEUE_SORT]), len(asked.at[Point.BIND])
+    def _check_counts(self, requested: Asked) -> None:
+        sorting, binding = len(requested.at[Point.QUEUE_SORT]), len(requested.at[Point.BIND])
         path = f"{self.path}.plugins"
         of_profile = f"for profile with scheduler name {go_quote(self.profile.schedulerName or '')}"
         if sorting != 1:
@@ -236,11 +236,11 @@ class ProfileCheck(msgspec.Struct):
         if not binding:
             self.findings.refuse(path, f"at least one bind plugin is needed {of_profile}; enable DefaultBinder")
 
-    def _check_halves(self, asked: Asked) -> None:
+    def _check_halves(self, requested: Asked) -> None:
         """In Kubernetes most of these fail for every pod; here a plugin prepares and decides in one."""
         for point, needed, why in _NEEDS:
-            for plugin in asked.at[point]:
-                if needed in self.registry.rows[plugin].points and plugin not in asked.at[needed]:
+            for plugin in requested.at[point]:
+                if needed in self.registry.rows[plugin].points and plugin not in requested.at[needed]:
                     text = (
                         f"{plugin} is asked at {point} but not at {needed}, {why}: "
                         f"enable it at {needed} too, or disable it at both"
@@ -257,10 +257,10 @@ class ProfileCheck(msgspec.Struct):
                     return f"{self.path}.plugins.{where}.{form}[{named[-1]}]"
         return f"{self.path}.plugins"
 
-    def _order(self, asked: Asked) -> PluginOrder:
-        filters = asked.at[Point.FILTER]
+    def _order(self, requested: Asked) -> PluginOrder:
+        filters = requested.at[Point.FILTER]
         rows = self.registry.rows
-        scores = tuple((name, asked.weights[name]) for name in asked.at[Point.SCORE] if rows[name].weight)
+        scores = tuple((name, requested.weights[name]) for name in requested.at[Point.SCORE] if rows[name].weight)
         total = sum(weight for _, weight in scores)
         if total > MAX_WEIGHT:
             text = f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MAX_WEIGHT}"
@@ -268,7 +268,7 @@ class ProfileCheck(msgspec.Struct):
         return PluginOrder(
             filters,
             scores,
-            tuple(name for name in asked.at[Point.PRE_FILTER] if name not in filters),
-            "SchedulingGates" in asked.at[Point.PRE_ENQUEUE],
-            "DefaultPreemption" in asked.at[Point.POST_FILTER],
+            tuple(name for name in requested.at[Point.PRE_FILTER] if name not in filters),
+            "SchedulingGates" in requested.at[Point.PRE_ENQUEUE],
+            "DefaultPreemption" in requested.at[Point.POST_FILTER],
         )

@@ -229,17 +229,17 @@ def make_profile(
     """Make a profile of plugins by name, each plugin once. `args` has the arguments that were given."""
     given = args or {}
     rows = {**PLUGINS, **(third_party or {})}
-    made: dict[str, Plugin[Any]] = {}
+    plugins: dict[str, Plugin[Any]] = {}
     for plugin in (*order.filters, *order.before_filters, *(scoring for scoring, _ in order.scores)):
         row = rows[plugin]
         is_off = row.gate is not None and not shared.gates.enabled(row.gate)
-        if plugin not in made and row.make is not None and not is_off:
-            made[plugin] = row.make(given[plugin] if plugin in given else default_args(row), shared)
-    before = (PreFilterOnly(made[plugin]) for plugin in order.before_filters if plugin in made)
+        if plugin not in plugins and row.make is not None and not is_off:
+            plugins[plugin] = row.make(given[plugin] if plugin in given else default_args(row), shared)
+    before = (PreFilterOnly(plugins[plugin]) for plugin in order.before_filters if plugin in plugins)
     return Profile(
         name,
-        (*before, *(made[plugin] for plugin in order.filters if plugin in made)),
-        tuple((made[plugin], weight) for plugin, weight in order.scores if plugin in made),
+        (*before, *(plugins[plugin] for plugin in order.filters if plugin in plugins)),
+        tuple((plugins[plugin], weight) for plugin, weight in order.scores if plugin in plugins),
         order.respects_scheduling_gates,
     )
 

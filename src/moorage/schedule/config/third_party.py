@@ -83,10 +83,10 @@ def _load(entries: list[EntryPoint]) -> Row:
 
     def make(args: Any, _: Any) -> Plugin[Any]:
         try:
-            made = plugin(args)
+            instance = plugin(args)
         except (Exception, SystemExit) as error:
             raise PluginError(f"{origin}: {plugin.__name__}(args) raised {_told(error)}") from error
-        return _guard(made, origin)
+        return _guard(instance, origin)
 
     weight = _DEFAULT_WEIGHT if Point.SCORE in extends else 0
     return Row(plugin.name, frozenset(extends), make, weight, plugin.args_type or dict, origin)
@@ -95,8 +95,8 @@ def _load(entries: list[EntryPoint]) -> Row:
 def _complaint(loaded: Any, name: str) -> str:
     """Return what is wrong with what an entry point leads to; nothing if it is a plugin."""
     if not isinstance(loaded, type) or not issubclass(loaded, Plugin):
-        found = f"class {loaded.__name__}" if isinstance(loaded, type) else f"a value of type {type(loaded).__name__}"
-        return f"is {found}, not a subclass of moorage.schedule.framework.Plugin"
+        given = f"class {loaded.__name__}" if isinstance(loaded, type) else f"a value of type {type(loaded).__name__}"
+        return f"is {given}, not a subclass of moorage.schedule.framework.Plugin"
     if getattr(loaded, "name", None) != name:
         return f"class {loaded.__name__} has the name {getattr(loaded, 'name', None)!r}, which should be {name!r}"
     if not loaded.local and not issubclass(loaded, WidePlugin):

@@ -267,14 +267,14 @@ def check_plugin(plugin: Plugin[Any], cluster: Cluster, shape: Shape, prepared: 
     For the tests of plugins, Moorage's own and other packages': in a few clusters, after changes to the cluster too, it
     finds what a fast path gets wrong. `prepared` is what the plugin prepared before the cluster changed.
     """
-    made = prepared if prepared is not None else plugin.prepare(shape, cluster)
-    if made.filters and made.rejection is None:
-        _check_filter(plugin, cluster, made.want)
-    if made.scores and made.rejection is None and plugin.local:
-        scores = plugin.score(made.want, cluster, cluster.nodes.alive)
+    preparation = prepared if prepared is not None else plugin.prepare(shape, cluster)
+    if preparation.filters and preparation.rejection is None:
+        _check_filter(plugin, cluster, preparation.want)
+    if preparation.scores and preparation.rejection is None and plugin.local:
+        scores = plugin.score(preparation.want, cluster, cluster.nodes.alive)
         for slot, node in cluster.nodes:
-            one, of_all = plugin.score_slot(made.want, cluster, slot), int(scores[slot])
-            assert one == of_all, f"{plugin.name}, node {node.metadata.name}: score_slot {one}, score {of_all}"
+            of_slot, of_all = plugin.score_slot(preparation.want, cluster, slot), int(scores[slot])
+            assert of_slot == of_all, f"{plugin.name}, node {node.metadata.name}: score_slot {of_slot}, score {of_all}"
 
 
 def _check_filter(plugin: Plugin[Any], cluster: Cluster, want: Any) -> None:

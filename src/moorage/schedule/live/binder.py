@@ -216,16 +216,16 @@ class Binder:
                 self._done(assumption)
                 return
             _LOG.debug(2, "A binding failed", pod=assumption.key, node=node, err=why)
-            while (found := await self._look(assumption)) is _Found.UNKNOWN:
+            while (outcome := await self._look(assumption)) is _Found.UNKNOWN:
                 await self._sleep(pause)
                 pause = min(2 * pause, _MAX_PAUSE)
-            if found is _Found.HERE:
+            if outcome is _Found.HERE:
                 self._metrics.bound(assumption, began, self._clock())
                 self._done(assumption)
                 return
-            if found is _Found.GONE and assumption.action.record.shape.devices:
+            if outcome is _Found.GONE and assumption.action.record.shape.devices:
                 await self._claims.unreserve(assumption.action.record.pod)
-            if found is not _Found.UNBOUND:
+            if outcome is not _Found.UNBOUND:
                 return
             if is_answer:
                 await self._not_prepared(assumption, f'running Bind plugin "DefaultBinder": {why}')

@@ -110,17 +110,19 @@ class ClaimBinder:
             allocations = promises.of(assumption.key)
             for key in claim_keys(pod):
                 await self._bind_claim(key, pod, allocations.get(key), assumption)
-            made = promises.extended(assumption.key)
-            if made is not None:
-                await self._bind_extended(made, allocations[special_key(assumption.key)], assumption)
+            needs = promises.extended(assumption.key)
+            if needs is not None:
+                await self._bind_extended(needs, allocations[special_key(assumption.key)], assumption)
         finally:
             promises.end_writing(assumption.key)
 
-    async def _bind_extended(self, made: RequestsAndMappings, allocation: Raw, assumption: Assumption) -> None:
+    async def _bind_extended(self, needs: RequestsAndMappings, allocation: Raw, assumption: Assumption) -> None:
         """Create the claim for a pod's extended resources, allocate and reserve it, and name it in the pod's status."""
         pod = assumption.action.record.pod
         try:
-            created = await self._client.create(KINDS.RESOURCE_CLAIM, extended_claim(pod, made), pod.metadata.namespace)
+            created = await self._client.create(
+                KINDS.RESOURCE_CLAIM, extended_claim(pod, needs), pod.metadata.namespace
+            )
         except (ApiError, Unreachable) as error:
             self._metrics.created(is_success=False)
             # If it was created nevertheless, the watch shows it, and the next attempt deletes it.
@@ -131,7 +133,7 @@ class ClaimBinder:
         self._created[assumption.key] = key
         self._devices.promises.created(special_key(assumption.key), key, created.uid)
         await self._bind_claim(key, pod, allocation, assumption, created)
-        status = {"requestMappings": list(made.mappings), "resourceClaimName": created.name}
+        status = {"requestMappings": list(needs.mappings), "resourceClaimName": created.name}
         patch = {"metadata": {"uid": pod.metadata.uid}, "status": {"extendedResourceClaimStatus": status}}
         try:
             await self._client.patch(KINDS.POD, pod.metadata.name, pod.metadata.namespace, patch, subresource="status")
@@ -144,7 +146,7 @@ class ClaimBinder:
         self._created.pop(pod, None)
 
     async def _bind_claim(
-        self, key: ClaimKey, pod: Pod, allocation: Raw | None, assumption: Assumption, found: Object | None = None
+        self, key: ClaimKey, pod: Pod, allocation: Raw | None, assumption: Assumption, claim: Object | None = None
     ) -> None:
         writers = self._writers.setdefault(key, _Writers())
         writers.number += 1
@@ -154,7 +156,7 @@ class ClaimBinder:
             async with writers.lock:
                 if allocation is None:
                     await self._sleep(0)  # pods of the same moment join
-                await self._write_claim(key, pod, allocation, assumption, found, writers)
+                await self._write_claim(key, pod, allocation, assumption, claim, writers)
         finally:
             writers.number -= 1
             writers.waiting.pop(pod.metadata.uid, None)
@@ -167,19 +169,19 @@ class ClaimBinder:
         pod: Pod,
         allocation: Raw | None,
         assumption: Assumption,
-        found: Object | None,
+        claim: Object | None,
         writers: _Writers,
     ) -> None:
-        found = found or writers.newest or self._newest("/".join(key))
+        claim = claim or writers.newest or self._newest("/".join(key))
         tries, pause, is_lost = _TRIES, _PAUSE, False
         while True:
             try:
-                if found is None:
-                    found = await self._get(key)
-                if _is_reserved(found, pod) and (allocation is None or is_lost):
+                if claim is None:
+                    claim = await self._get(key)
+                if _is_reserved(claim, pod) and (allocation is None or is_lost):
                     return
                 pods = {pod.metadata.uid: pod, **writers.waiting}
-                writers.newest = written = await self._reserve(found, key, tuple(pods.values()), allocation)
+                writers.newest = written = await self._reserve(claim, key, tuple(pods.values()), allocation)
             except NotSent:
                 pass
             except Unreachable:
@@ -195,7 +197,7 @@ class ClaimBinder:
                 raise ClaimsNotBound(f"pod {assumption.key} is gone")
             await self._sleep(pause)
             pause = pause if tries < _TRIES else min(2 * pause, _MAX_PAUSE)
-            found = None
+            claim = None
 
     async def _get(self, key: ClaimKey) -> Object:
         try:
@@ -203,9 +205,9 @@ class ClaimBinder:
         except ApiError as error:
             raise ClaimsNotBound(f"get updated claim {'/'.join(key)} after conflict: {error.message}") from None
 
-    async def _reserve(self, found: Object, key: ClaimKey, pods: tuple[Pod, ...], allocation: Raw | None) -> Object:
+    async def _reserve(self, stored: Object, key: ClaimKey, pods: tuple[Pod, ...], allocation: Raw | None) -> Object:
         """Write a claim once, in two calls if it has no finalizer."""
-        name, claim = "/".join(key), found.view
+        name, claim = "/".join(key), stored.view
         expected = self._devices.claims.get(key)
         if claim.metadata.deletionTimestamp is not None or (
             expected is not None and expected.metadata.uid != claim.metadata.uid
@@ -216,10 +218,10 @@ class ClaimBinder:
                 raise ClaimsNotBound(f"claim {name} got allocated elsewhere in the meantime")
             if RESOURCE_CLAIM_IN_USE not in claim.metadata.finalizers:
                 protected = {"finalizers": [*claim.metadata.finalizers, RESOURCE_CLAIM_IN_USE]}
-                found = await self._patch(found, {"metadata": protected}, "", f"add finalizer to claim {name}")
+                stored = await self._patch(stored, {"metadata": protected}, "", f"add finalizer to claim {name}")
         users = [_raw_consumer(user) for user in claim.status.reservedFor]
         for pod in pods:
-            if pod is pods[0] or (len(users) < _MAX_USERS and not _is_reserved(found, pod)):
+            if pod is pods[0] or (len(users) < _MAX_USERS and not _is_reserved(stored, pod)):
                 users.append({"resource": "pods", "name": pod.metadata.name, "uid": pod.metadata.uid})
         status: Raw = {"reservedFor": users}
         if allocation is not None:
@@ -233,15 +235,15 @@ class ClaimBinder:
             ):
                 status["allocation"] = {**(allocation or {}), "allocationTimestamp": time_text(self._wall_clock())}
         doing = "add allocation and reservation to claim" if allocation is not None else "add reservation to claim"
-        return await self._patch(found, {"status": status}, "status", f"{doing} {name}")
+        return await self._patch(stored, {"status": status}, "status", f"{doing} {name}")
 
-    async def _patch(self, found: Object, patch: Raw, subresource: str, doing: str) -> Object:
+    async def _patch(self, claim: Object, patch: Raw, subresource: str, doing: str) -> Object:
         """Change a claim unless another client has changed it meanwhile."""
-        about = {**patch.get("metadata", {}), "uid": found.uid, "resourceVersion": str(found.revision)}
+        about = {**patch.get("metadata", {}), "uid": claim.uid, "resourceVersion": str(claim.revision)}
         patch, merge = {**patch, "metadata": about}, PatchType.MERGE
         try:
             return await self._client.patch(
-                KINDS.RESOURCE_CLAIM, found.name, found.namespace, patch, subresource=subresource, patch_type=merge
+                KINDS.RESOURCE_CLAIM, claim.name, claim.namespace, patch, subresource=subresource, patch_type=merge
             )
         except ApiError as error:
             if error.code == 409:
@@ -301,8 +303,8 @@ class ClaimBinder:
         return [text for claim in self._claims(assumption) for text in missing_conditions(claim)]
 
     def _claims(self, assumption: Assumption) -> list[ResourceClaim]:
-        pod, known, made = assumption.action.record.pod, self._devices.claims, self._created.get(assumption.key)
-        keys = (*claim_keys(pod), made) if made is not None else claim_keys(pod)
+        pod, known, created = assumption.action.record.pod, self._devices.claims, self._created.get(assumption.key)
+        keys = (*claim_keys(pod), created) if created is not None else claim_keys(pod)
         return [known[key] for key in keys if key in known]
 
     def _seconds_left(self, assumption: Assumption, timeout: float) -> float:
@@ -317,15 +319,15 @@ class ClaimBinder:
 
         A claim that was made for extended resources is deleted.
         """
-        made = self._created.pop(f"{pod.metadata.namespace}/{pod.metadata.name}", None)
-        if made is not None:
-            await self.delete(made)
+        created = self._created.pop(f"{pod.metadata.namespace}/{pod.metadata.name}", None)
+        if created is not None:
+            await self.delete(created)
         for key in claim_keys(pod):
-            found = await self._look(key)
-            if found is None or found.view.status.allocation is None or not _is_reserved(found, pod):
+            claim = await self._look(key)
+            if claim is None or claim.view.status.allocation is None or not _is_reserved(claim, pod):
                 continue
             user = {"$patch": "delete", "uid": pod.metadata.uid}
-            patch = {"metadata": {"uid": found.uid}, "status": {"reservedFor": [user]}}
+            patch = {"metadata": {"uid": claim.uid}, "status": {"reservedFor": [user]}}
             try:
                 await self._client.patch(KINDS.RESOURCE_CLAIM, key[1], key[0], patch, subresource="status")
             except (ApiError, Unreachable) as error:
@@ -338,18 +340,18 @@ class ClaimBinder:
         except (ApiError, Unreachable):
             return None
 
-    async def undo(self, found: PostFilterResult, pod: Pod) -> None:
+    async def undo(self, result: PostFilterResult, pod: Pod) -> None:
         """Deallocate or delete the claim that keeps a pod from all nodes."""
-        if found.claim is not None:
-            await (self.delete(found.claim) if found.delete else self.deallocate(found.claim, pod))
+        if result.claim is not None:
+            await (self.delete(result.claim) if result.delete else self.deallocate(result.claim, pod))
 
     async def deallocate(self, key: ClaimKey, pod: Pod) -> None:
         """Deallocate a claim that no other pod uses, so that the next attempt may choose other devices."""
-        found = await self._look(key)
-        if found is None or any(user.uid != pod.metadata.uid for user in found.view.status.reservedFor):
+        claim = await self._look(key)
+        if claim is None or any(user.uid != pod.metadata.uid for user in claim.view.status.reservedFor):
             return
-        document = _document(found)
-        kept = found.raw.get("status") or {}
+        document = _document(claim)
+        kept = claim.raw.get("status") or {}
         gone = ("allocation", "reservedFor", "devices")
         document["status"] = {field: value for field, value in kept.items() if field not in gone}
         try:
@@ -359,15 +361,15 @@ class ClaimBinder:
 
     async def delete(self, key: ClaimKey) -> None:
         """Delete a claim for extended resources that its pod cannot use."""
-        found = await self._look(key)
+        claim = await self._look(key)
         try:
-            if found is not None and RESOURCE_CLAIM_IN_USE in found.view.metadata.finalizers:
-                document = _document(found)
-                kept = [finalizer for finalizer in found.view.metadata.finalizers if finalizer != RESOURCE_CLAIM_IN_USE]
+            if claim is not None and RESOURCE_CLAIM_IN_USE in claim.view.metadata.finalizers:
+                document = _document(claim)
+                kept = [finalizer for finalizer in claim.view.metadata.finalizers if finalizer != RESOURCE_CLAIM_IN_USE]
                 document["metadata"]["finalizers"] = kept
                 await self._client.update(KINDS.RESOURCE_CLAIM, document)
-            if found is not None:
-                await self._client.delete(KINDS.RESOURCE_CLAIM, key[1], key[0], uid=found.uid)
+            if claim is not None:
+                await self._client.delete(KINDS.RESOURCE_CLAIM, key[1], key[0], uid=claim.uid)
         except (ApiError, Unreachable) as error:
             _LOG.error("delete", resourceclaim="/".join(key), err=str(error))
 
@@ -376,7 +378,7 @@ class _Conflict(Exception):
     """A claim was changed by another client."""
 
 
-def extended_claim(pod: Pod, made: RequestsAndMappings) -> Raw:
+def extended_claim(pod: Pod, needs: RequestsAndMappings) -> Raw:
     """Return the claim for a pod's extended resources, as it is created."""
     metadata = pod.metadata
     owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata.name, "uid": metadata.uid, "controller": True}
@@ -389,7 +391,7 @@ def extended_claim(pod: Pod, made: RequestsAndMappings) -> Raw:
             "ownerReferences": [owner],
             "annotations": {EXTENDED_RESOURCE_CLAIM: "true"},
         },
-        "spec": {"devices": {"requests": list(made.requests)}},
+        "spec": {"devices": {"requests": list(needs.requests)}},
     }
 
 
@@ -402,17 +404,17 @@ def _raw_consumer(user: ResourceClaimConsumerReference) -> Raw:
     return {"apiGroup": user.apiGroup, **raw} if user.apiGroup else raw
 
 
-def _is_reserved(found: Object, pod: Pod) -> bool:
-    return any(user.uid == pod.metadata.uid for user in found.view.status.reservedFor)
+def _is_reserved(claim: Object, pod: Pod) -> bool:
+    return any(user.uid == pod.metadata.uid for user in claim.view.status.reservedFor)
 
 
-def _document(found: Object) -> dict[str, Any]:
+def _document(claim: Object) -> dict[str, Any]:
     """Return the object as it is written back; a conflict raises."""
-    metadata = {**(found.raw.get("metadata") or {}), "resourceVersion": str(found.revision)}
+    metadata = {**(claim.raw.get("metadata") or {}), "resourceVersion": str(claim.revision)}
     return {
         "apiVersion": KINDS.RESOURCE_CLAIM.api_version,
         "kind": KINDS.RESOURCE_CLAIM.name,
-        **found.raw,
+        **claim.raw,
         "metadata": metadata,
     }
 

@@ -296,8 +296,8 @@ class Feed:
 
 
 def _key(delta: Delta) -> str:
-    return next((found.key for found in (delta.new, delta.old) if found is not None), "")
+    return next((version.key for version in (delta.new, delta.old) if version is not None), "")
 
 
-def _view(found: Object | None) -> Any:
-    return found.view if found is not None else None
+def _view(version: Object | None) -> Any:
+    return version.view if version is not None else None

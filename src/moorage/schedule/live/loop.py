@@ -102,8 +102,8 @@ class LiveScheduler:
         )
 
     def _newest_claim(self, key: str) -> Object | None:
-        found = next((informer for informer in self.informers if informer.kind is KINDS.RESOURCE_CLAIM), None)
-        return found.cache.get(key) if found is not None else None
+        claims = next((informer for informer in self.informers if informer.kind is KINDS.RESOURCE_CLAIM), None)
+        return claims.cache.get(key) if claims is not None else None
 
     async def run(self) -> None:
         """Watch and schedule until cancelled."""

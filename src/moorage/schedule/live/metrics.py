@@ -45,14 +45,14 @@ class PluginTimings:
 
     def __init__(self, metrics: Metrics) -> None:
         name = "scheduler_framework_extension_point_duration_seconds"
-        said = "Seconds per extension point, and per plugin in it; Filter is the whole search for a node."
+        about = "Seconds per extension point, and per plugin in it; Filter is the whole search for a node."
         labels = ("extension_point", "status", "profile", "plugin")
-        self.points: Histogram = metrics.histogram(name, said, labels, exponential_buckets(0.0001, 2, 12))
+        self.points: Histogram = metrics.histogram(name, about, labels, exponential_buckets(0.0001, 2, 12))
         self.points.optional = "plugin"
         name = "scheduler_plugin_execution_duration_seconds"
-        said = f"Seconds that a plugin takes: for a new shape of pod, and for one node, of one attempt in {SAMPLED}."
+        about = f"Seconds that a plugin takes: for a new shape of pod, and for one node, of one attempt in {SAMPLED}."
         buckets = exponential_buckets(0.00001, 1.5, 20)
-        self._plugins = metrics.histogram(name, said, ("plugin", "extension_point", "status"), buckets)
+        self._plugins = metrics.histogram(name, about, ("plugin", "extension_point", "status"), buckets)
         self._known: dict[tuple[str, str, str, str], tuple[Distribution, Distribution]] = {}
         self._until_sample = 0
 
@@ -78,7 +78,7 @@ class PluginTimings:
             except (PluginError, Undecided):
                 return  # the attempt itself went well, or has told
 
-    def _sample(self, candidates: Candidates, profile: str, slot: int, found: bool) -> None:
+    def _sample(self, candidates: Candidates, profile: str, slot: int, is_scheduled: bool) -> None:
         cluster = candidates.cluster
         for item in candidates.filters:
             plugin, prepared = item.plugin, item.prepared
@@ -87,9 +87,9 @@ class PluginTimings:
                 passes = plugin.filter_slot(prepared.want, cluster, slot)
                 seconds = perf_counter() - began
                 # The pod is on its node already, and may be what it does not fit beside.
-                status = SUCCESS if passes or found else _refusal(plugin)
+                status = SUCCESS if passes or is_scheduled else _refusal(plugin)
                 self.observe(profile, plugin.name, "Filter", status, seconds)
-        if not found:
+        if not is_scheduled:
             return
         whole = 0.0
         for score in candidates.scores:
@@ -149,32 +149,35 @@ class SchedulerMetrics:
         self._scheduler = scheduler
         self._assumptions = assumptions
         results = ("result", "profile")
-        said = "Attempts to find pods a node and bind them to it, by result and profile."
-        self.attempts = metrics.counter("scheduler_schedule_attempts_total", said, results)
+        about = "Attempts to find pods a node and bind them to it, by result and profile."
+        self.attempts = metrics.counter("scheduler_schedule_attempts_total", about, results)
         seconds = exponential_buckets(0.001, 2, 15)
-        said = "Seconds that an attempt took, from the queue to the answer about the binding."
-        self.duration = metrics.histogram("scheduler_scheduling_attempt_duration_seconds", said, results, seconds)
-        said = "The same for pods that were bound, under the name that KEP-5471 uses."
+        about = "Seconds that an attempt took, from the queue to the answer about the binding."
+        self.duration = metrics.histogram("scheduler_scheduling_attempt_duration_seconds", about, results, seconds)
+        about = "The same for pods that were bound, under the name that KEP-5471 uses."
         name = "scheduler_scheduling_duration_seconds"
-        self.also_duration = metrics.histogram(name, said, buckets=seconds).labels()
-        said = "Seconds that it took to find a node, or that there is none."
+        self.also_duration = metrics.histogram(name, about, buckets=seconds).labels()
+        about = "Seconds that it took to find a node, or that there is none."
         name = "scheduler_scheduling_algorithm_duration_seconds"
-        self.algorithm = metrics.histogram(name, said, buckets=seconds).labels()
+        self.algorithm = metrics.histogram(name, about, buckets=seconds).labels()
         self.timings = PluginTimings(metrics)
         for name, engine in scheduler.engines.items():
             engine.timer = ShapeTimer(self.timings, name)
-        said = "Attempts that it took to find a node for a pod."
+        about = "Attempts that it took to find a node for a pod."
         name = "scheduler_pod_scheduling_attempts"
-        self.tries = metrics.histogram(name, said, buckets=exponential_buckets(1, 2, 5)).labels()
-        name, said = "scheduler_pod_scheduling_sli_duration_seconds", "Seconds from a pod's arrival to its binding."
-        self.sli = metrics.histogram(name, said, ("attempts",), exponential_buckets(0.01, 2, 20))
+        self.tries = metrics.histogram(name, about, buckets=exponential_buckets(1, 2, 5)).labels()
+        name, about = (
+            "scheduler_pod_scheduling_sli_duration_seconds",
+            "Seconds from a pod's arrival to its binding.",
+        )
+        self.sli = metrics.histogram(name, about, ("attempts",), exponential_buckets(0.01, 2, 20))
         self._sli = [self.sli.labels(str(i)) for i in range(1, 15)] + [self.sli.labels("15+")]
-        name, said = "scheduler_preemption_victims", "Pods that were chosen to make room, per preemption."
-        self.victims = metrics.histogram(name, said, buckets=exponential_buckets(1, 2, 7)).labels()
-        name, said = "scheduler_preemption_attempts_total", "Attempts to make room by evicting pods."
-        self.preemptions = metrics.counter(name, said).labels()
-        name, said = "scheduler_numeric_tolerations_total", "Pods bound that have tolerations with Gt or Lt."
-        self.numeric_tolerations = metrics.counter(name, said, ("profile",))
+        name, about = "scheduler_preemption_victims", "Pods that were chosen to make room, per preemption."
+        self.victims = metrics.histogram(name, about, buckets=exponential_buckets(1, 2, 7)).labels()
+        name, about = "scheduler_preemption_attempts_total", "Attempts to make room by evicting pods."
+        self.preemptions = metrics.counter(name, about).labels()
+        name, about = "scheduler_numeric_tolerations_total", "Pods bound that have tolerations with Gt or Lt."
+        self.numeric_tolerations = metrics.counter(name, about, ("profile",))
         self._profiles = {name: _Profile(name, self) for name in scheduler.engines}
         self._evaluated: Counter[tuple[str, tuple[str, ...]]] = Counter()
         self._refused: Counter[tuple[str, str, str]] = Counter()
@@ -238,27 +241,27 @@ class SchedulerMetrics:
 
     def _read_elsewhere(self, metrics: Metrics) -> None:
         gauge, counter = metrics.gauge_function, metrics.counter_function
-        said = "The same as scheduler_schedule_attempts_total, under the names that KEP-5471 and KEP-5500 use."
+        about = "The same as scheduler_schedule_attempts_total, under the names that KEP-5471 and KEP-5500 use."
         for name in ("scheduler_scheduling_attempts", "scheduler_scheduling_attempts_total"):
-            counter(name, said, self._attempts, ("result", "profile"))
+            counter(name, about, self._attempts, ("result", "profile"))
         gauge("scheduler_pending_pods", "Pods that wait, by where in the queue.", self._pending, ("queue",))
-        said = "Pods for which no node was found, by each plugin that refused."
-        gauge("scheduler_unschedulable_pods", said, self._unschedulable, ("plugin", "profile"))
-        said = "Nodes, pods on nodes, and pods whose binding is not confirmed."
-        gauge("scheduler_cache_size", said, self._cache_size, ("type",))
-        said = "Pods that came to a part of the queue, by what brought them there."
-        counter("scheduler_queue_incoming_pods_total", said, self._incoming, ("queue", "event"))
+        about = "Pods for which no node was found, by each plugin that refused."
+        gauge("scheduler_unschedulable_pods", about, self._unschedulable, ("plugin", "profile"))
+        about = "Nodes, pods on nodes, and pods whose binding is not confirmed."
+        gauge("scheduler_cache_size", about, self._cache_size, ("type",))
+        about = "Pods that came to a part of the queue, by what brought them there."
+        counter("scheduler_queue_incoming_pods_total", about, self._incoming, ("queue", "event"))
         labels = ("plugin", "extension_point", "profile", "status")
-        said = "Attempts in which a plugin had something to say, by what it said."
-        counter("scheduler_plugin_evaluation_total", said, self._evaluations, labels)
-        said = "Comparisons of a taint's number with a toleration's, one for each distinct list of taints, by result."
+        about = "Attempts in which a plugin had something to say, by what it said."
+        counter("scheduler_plugin_evaluation_total", about, self._evaluations, labels)
+        about = "Comparisons of a taint's number with a toleration's, one for each distinct list of taints, by result."
         name = "scheduler_numeric_taint_evaluations_total"
-        counter(name, said, self._numeric_evaluations, ("profile", "operator", "result"))
-        said = "Evaluations of toleration expressions that failed."
-        counter("scheduler_cel_evaluation_errors_total", said, self._expression_errors, ("profile",))
+        counter(name, about, self._numeric_evaluations, ("profile", "operator", "result"))
+        about = "Evaluations of toleration expressions that failed."
+        counter("scheduler_cel_evaluation_errors_total", about, self._expression_errors, ("profile",))
         for what in ("hits", "misses", "evictions"):
-            said = f"The cache of compiled toleration expressions: {what}."
-            counter(f"scheduler_cel_cache_{what}_total", said, partial(self._cel_cache, what))
+            about = f"The cache of compiled toleration expressions: {what}."
+            counter(f"scheduler_cel_cache_{what}_total", about, partial(self._cel_cache, what))
 
     def _attempts(self) -> Mapping[Labels, float]:
         return {
@@ -386,16 +389,16 @@ class ClaimMetrics:
     """Counts claims made for extended resources, and waits for devices."""
 
     def __init__(self, metrics: Metrics) -> None:
-        name, said = "scheduler_resourceclaim_creates_total", "ResourceClaims created for extended resources."
-        creates = metrics.counter(name, said, ("status",))
+        name, about = "scheduler_resourceclaim_creates_total", "ResourceClaims created for extended resources."
+        creates = metrics.counter(name, about, ("status",))
         self._created = {is_success: creates.labels("success" if is_success else "failure") for is_success in (0, 1)}
         labels = ("profile", "driver", "status")
         name = "scheduler_dra_bindingconditions_allocations_total"
-        said = "Attempts that used devices with binding conditions, by driver and what became of them."
-        self._allocations = metrics.counter(name, said, labels)
+        about = "Attempts that used devices with binding conditions, by driver and what became of them."
+        self._allocations = metrics.counter(name, about, labels)
         name = "scheduler_dra_bindingconditions_wait_duration_seconds"
-        said = "Seconds spent waiting for binding conditions before a pod is bound."
-        self._waits = metrics.histogram(name, said, labels, exponential_buckets(0.1, 2, 14))
+        about = "Seconds spent waiting for binding conditions before a pod is bound."
+        self._waits = metrics.histogram(name, about, labels, exponential_buckets(0.1, 2, 14))
 
     def created(self, is_success: bool) -> None:
         self._created[is_success].value += 1

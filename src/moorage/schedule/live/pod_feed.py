@@ -73,8 +73,8 @@ class Assumptions(dict[str, Assumption]):
     """
 
     def make(self, action: Bind, began: float) -> Assumption:
-        made = self[action.record.key] = Assumption(action, began)
-        return made
+        assumption = self[action.record.key] = Assumption(action, began)
+        return assumption
 
     def holds(self, assumption: Assumption) -> bool:
         """Return whether the assumption is still unresolved."""

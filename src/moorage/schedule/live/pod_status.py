@@ -23,7 +23,7 @@ _LOG = get_logger("scheduler")
 _PAUSES = (0.01, 0.05, 0.25, 1.0)  # between tries
 
 
-class _Said(msgspec.Struct):
+class _Reported(msgspec.Struct):
     """What the server was told of a pod, or is about to be."""
 
     uid: str
@@ -47,37 +47,39 @@ class PodStatusWriter:
         self._calls = calls
         self._sleep = sleep
         self._wall_clock = wall_clock
-        self._said: dict[str, _Said] = {}
+        self._reported: dict[str, _Reported] = {}
 
     def say(self, key: str, pod: Pod, condition: PodCondition | None = None, nominated: str | None = None) -> bool:
         """Set a condition, the nomination, or both; None leaves it. Return whether anything changed."""
-        said = self._said.get(key)
-        if said is None or said.uid != pod.metadata.uid:
+        status = self._reported.get(key)
+        if status is None or status.uid != pod.metadata.uid:
             conditions = {condition.type: condition for condition in pod.status.conditions}
-            said = _Said(pod.metadata.uid, conditions, pod.status.nominatedNodeName)
+            status = _Reported(pod.metadata.uid, conditions, pod.status.nominatedNodeName)
         news = set()
-        if condition is not None and (changed := self._changed(said.conditions.get(condition.type), condition, pod)):
-            said.conditions[condition.type] = changed
+        if condition is not None and (changed := self._changed(status.conditions.get(condition.type), condition, pod)):
+            status.conditions[condition.type] = changed
             news.add(condition.type)
-        if nominated is not None and nominated != said.nominated:
-            said.nominated = nominated
+        if nominated is not None and nominated != status.nominated:
+            status.nominated = nominated
             news.add("")
         if not news:
             return False
-        self._said[key] = said
-        said.unsent |= news
-        if not said.is_sending:
-            said.is_sending = True
-            self._calls.send(partial(self._send, key, said))
+        self._reported[key] = status
+        status.unsent |= news
+        if not status.is_sending:
+            status.is_sending = True
+            self._calls.send(partial(self._send, key, status))
         return True
 
     def forget(self, key: str) -> None:
-        self._said.pop(key, None)
+        self._reported.pop(key, None)
 
     def trim(self, waiting: SchedulingQueue) -> None:
         """Forget pods that do not wait any more, if there are many of them."""
-        if len(self._said) > 64 + 2 * len(waiting):
-            self._said = {key: said for key, said in self._said.items() if key in waiting or said.is_sending}
+        if len(self._reported) > 64 + 2 * len(waiting):
+            self._reported = {
+                key: status for key, status in self._reported.items() if key in waiting or status.is_sending
+            }
 
     def _changed(self, old: PodCondition | None, new: PodCondition, pod: Pod) -> PodCondition | None:
         if old is not None and (old.status, old.reason, old.message) == (new.status, new.reason, new.message):
@@ -91,23 +93,23 @@ class PodStatusWriter:
 
     async def say_now(self, key: str, pod: Pod, condition: PodCondition) -> None:
         """Set a condition of a pod that does not wait, and return when it is set. Raises client errors."""
-        old = next((one for one in pod.status.conditions if one.type == condition.type), None)
+        old = next((known for known in pod.status.conditions if known.type == condition.type), None)
         changed = self._changed(old, condition, pod)
         if changed is not None:
-            said = _Said(pod.metadata.uid, {changed.type: changed}, "")
-            await self._patch(key, _patch(said, {changed.type}))
+            status = _Reported(pod.metadata.uid, {changed.type: changed}, "")
+            await self._patch(key, _patch(status, {changed.type}))
 
-    async def _send(self, key: str, said: _Said) -> None:
-        while said.unsent:
-            unsent, said.unsent = said.unsent, set()
+    async def _send(self, key: str, status: _Reported) -> None:
+        while status.unsent:
+            unsent, status.unsent = status.unsent, set()
             try:
-                await self._patch(key, _patch(said, unsent))
+                await self._patch(key, _patch(status, unsent))
             except (ApiError, Unreachable) as error:
                 if not isinstance(error, ApiError) or error.code != 404:
                     _LOG.error("Error updating pod", pod=key, err=str(error))
-                self._said.pop(key, None)  # what the pod's own status says is as good as it gets
+                self._reported.pop(key, None)  # what the pod's own status says is as good as it gets
                 break
-        said.is_sending = False
+        status.is_sending = False
 
     async def _patch(self, key: str, patch: Raw) -> None:
         namespace, _, name = key.partition("/")
@@ -124,14 +126,14 @@ class PodStatusWriter:
             await self._sleep(pause)
 
 
-def _patch(said: _Said, unsent: set[str]) -> Raw:
+def _patch(reported: _Reported, unsent: set[str]) -> Raw:
     status: Raw = {}
-    conditions = [_as_raw(said.conditions[kind]) for kind in sorted(unsent) if kind]
+    conditions = [_as_raw(reported.conditions[kind]) for kind in sorted(unsent) if kind]
     if conditions:
         status["conditions"] = conditions
     if "" in unsent:
-        status["nominatedNodeName"] = said.nominated or None
-    return {"metadata": {"uid": said.uid}, "status": status}
+        status["nominatedNodeName"] = reported.nominated or None
+    return {"metadata": {"uid": reported.uid}, "status": status}
 
 
 def _as_raw(condition: PodCondition) -> Raw:

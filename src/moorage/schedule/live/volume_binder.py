@@ -87,7 +87,7 @@ class VolumeBinder:
             return
         volume = await self._client.get(KINDS.PERSISTENT_VOLUME, decision.volume)
         reference = (volume.raw.get("spec") or {}).get("claimRef")
-        wanted = {
+        patches = {
             "kind": "PersistentVolumeClaim",
             "namespace": namespace,
             "name": name,
@@ -96,23 +96,23 @@ class VolumeBinder:
             "resourceVersion": str(claim.revision),
         }
         if reference is None:
-            await self._annotate(volume, {BOUND_BY_CONTROLLER: "yes"}, {"claimRef": wanted})
+            await self._annotate(volume, {BOUND_BY_CONTROLLER: "yes"}, {"claimRef": patches})
             return
         uid = reference.get("uid", "")
-        if (reference.get("namespace"), reference.get("name")) != decision.claim or uid not in ("", wanted["uid"]):
+        if (reference.get("namespace"), reference.get("name")) != decision.claim or uid not in ("", patches["uid"]):
             raise VolumesNotBound(f"persistentvolume {go_quote(decision.volume)} was taken by another claim")
-        if uid != wanted["uid"]:
-            await self._annotate(volume, {}, {"claimRef": wanted})
+        if uid != patches["uid"]:
+            await self._annotate(volume, {}, {"claimRef": patches})
 
-    async def _annotate(self, found: Object, annotations: Raw, spec: Raw) -> None:
+    async def _annotate(self, claim: Object, annotations: Raw, spec: Raw) -> None:
         """Update annotations and parts of the spec; a conflict raises."""
-        metadata = {**_metadata(found), "resourceVersion": str(found.revision)}
+        metadata = {**_metadata(claim), "resourceVersion": str(claim.revision)}
         if annotations:
             metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
-        document = {**found.raw, "metadata": metadata, "spec": {**(found.raw.get("spec") or {}), **spec}}
-        document.setdefault("apiVersion", found.kind.api_version)
-        document.setdefault("kind", found.kind.name)
-        await self._client.update(found.kind, document)
+        document = {**claim.raw, "metadata": metadata, "spec": {**(claim.raw.get("spec") or {}), **spec}}
+        document.setdefault("apiVersion", claim.kind.api_version)
+        document.setdefault("kind", claim.kind.name)
+        await self._client.update(claim.kind, document)
 
     # -- waiting ------------------------------------------------------------------------------------------------------
 
@@ -153,9 +153,9 @@ class VolumeBinder:
         labels = self._cluster.nodes.node(slot).metadata.labels
         if not compile_node_selector(affinity.required, self._gates).match(labels, ""):
             name = go_quote(volume.metadata.name)
-            said = "no matching NodeSelectorTerms"
-            raise VolumesNotBound(f"{_BINDING}pv {name} node affinity doesn't match node {go_quote(node)}: {said}")
+            reason = "no matching NodeSelectorTerms"
+            raise VolumesNotBound(f"{_BINDING}pv {name} node affinity doesn't match node {go_quote(node)}: {reason}")
 
 
-def _metadata(found: Object) -> dict[str, Any]:
-    return found.raw.get("metadata") or {}
+def _metadata(volume: Object) -> dict[str, Any]:
+    return volume.raw.get("metadata") or {}

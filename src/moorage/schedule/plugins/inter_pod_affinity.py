@@ -245,8 +245,8 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
         for domain in want.existing:
             code = int(domain.column.codes[slot])
             if domain.counts[code] > 0:
-                said = want.say_once((domain.column.key, code), partial(_owners, want, domain, code))
-                details.append(said)
+                owners = want.say_once((domain.column.key, code), partial(_owners, want, domain, code))
+                details.append(owners)
         return details
 
 

@@ -176,10 +176,10 @@ class AffinityWant(Following):
 
     def say_once(self, key: Hashable, text: Callable[[], str]) -> str:
         """Return a text that is the same for many slots until something changes."""
-        said = self._said.get(key)
-        if said is None:
-            said = self._said[key] = text()
-        return said
+        sentence = self._said.get(key)
+        if sentence is None:
+            sentence = self._said[key] = text()
+        return sentence
 
 
 def _count(cluster: Cluster, terms: tuple[PodAffinityTermMatcher, ...]) -> PodCounts:

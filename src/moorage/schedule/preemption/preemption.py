@@ -64,8 +64,8 @@ class DefaultPreemption:
         if selection is not None:
             return PreemptionResult(selection)
         counted = sorted(f"{count} {reason}" for reason, count in table.reasons().items())
-        said = f" {', '.join(counted)}." if counted else ""
-        message = f"preemption: 0/{len(self._cluster.nodes)} nodes are available:{said}"
+        reasons = f" {', '.join(counted)}." if counted else ""
+        message = f"preemption: 0/{len(self._cluster.nodes)} nodes are available:{reasons}"
         return PreemptionResult(message=message, gives_up=True)
 
     def _why_not_eligible(self, candidates: Candidates, nominated: int | None) -> str | None:

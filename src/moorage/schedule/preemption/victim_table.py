@@ -218,11 +218,11 @@ class VictimTable:
     def cheapest(self, sampling: Sampling | None = None) -> Selection | None:
         self._refresh()
         if sampling is None:
-            found = self._look_for_cheapest()
+            selection = self._look_for_cheapest()
         else:
-            found = self._look_at(*sampling(np.flatnonzero(self._states > _UNHELPFUL)))
+            selection = self._look_at(*sampling(np.flatnonzero(self._states > _UNHELPFUL)))
         self._settle()
-        return found
+        return selection
 
     def _look_for_cheapest(self) -> Selection | None:
         by_bound = self._by_bound
@@ -240,9 +240,9 @@ class VictimTable:
     def _best_found(self) -> _Found | None:
         by_price = self._by_price
         while by_price:
-            found = by_price[0]
-            if self._found.get(found[2]) is found[3]:
-                return found
+            cheapest = by_price[0]
+            if self._found.get(cheapest[2]) is cheapest[3]:
+                return cheapest
             heappop(by_price)  # the node changed since
         return None
 
@@ -335,7 +335,7 @@ class VictimTable:
         """Drop stale entries if there are many."""
         most = 2 * len(self._states)
         if len(self._by_price) > most:
-            self._by_price = [found for found in self._by_price if self._found.get(found[2]) is found[3]]
+            self._by_price = [priced for priced in self._by_price if self._found.get(priced[2]) is priced[3]]
             heapify(self._by_price)
         if len(self._by_bound) > most:
             self._by_bound = [bound for bound in self._by_bound if self._assessed[bound[2]] == bound[3]]

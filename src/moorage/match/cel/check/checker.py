@@ -85,21 +85,21 @@ class _Checker:
         return ERROR
 
     def ident(self, node: syntax.Ident) -> Type:
-        found = self.lookup(node.name)
-        if found is None:
+        declared = self.lookup(node.name)
+        if declared is None:
             return self.undeclared(node.position, node.name)
-        node.name = found.name
-        node.denotes = found.denotes
-        return found.type
+        node.name = declared.name
+        node.denotes = declared.denotes
+        return declared.type
 
     def select(self, node: syntax.Select) -> Type:
         if not node.test_only:
             name = syntax.qualified_name(node)
-            found = None if name is None else self.lookup(name)
-            if found is not None:
-                found.position = node.position
-                node.variable = found
-                return found.type
+            declared = None if name is None else self.lookup(name)
+            if declared is not None:
+                declared.position = node.position
+                node.variable = declared
+                return declared.type
         type_ = self.field(node, node.operand, node.field, optional=False)
         return BOOL if node.test_only else substitute(self.bindings, type_)
 
@@ -114,11 +114,11 @@ class _Checker:
             if fields is None:
                 self.report(node.position, f"unexpected failed resolution of '{target.name}'")
             else:
-                found = fields.get(field) or (fields.get(f"__{field}__") if field in RESERVED else None)
-                if found is None:
+                field_type = fields.get(field) or (fields.get(f"__{field}__") if field in RESERVED else None)
+                if field_type is None:
                     self.report(node.position, f"undefined field '{field}'")
                 else:
-                    result = found.type
+                    result = field_type.type
         elif target.kind is TypeKind.TYPE_PARAM:
             self.assignable(DYN, target)
             result = DYN
@@ -216,8 +216,8 @@ class _Checker:
         self.free_variables += 1
         return type_param(name)
 
-    def assignable(self, given: Type, wanted: Type) -> bool:
-        return assign(self.bindings, given, wanted)
+    def assignable(self, given: Type, expected: Type) -> bool:
+        return assign(self.bindings, given, expected)
 
     # -- literals
 
@@ -311,9 +311,9 @@ class _Checker:
         self.scopes.pop()
         return substitute(self.bindings, node.result.type)
 
-    def require(self, node: syntax.Node, wanted: Type) -> None:
-        if not self.assignable(wanted, node.type):
-            self.report(node.position, f"expected type '{wanted}' but found '{node.type}'")
+    def require(self, node: syntax.Node, expected: Type) -> None:
+        if not self.assignable(expected, node.type):
+            self.report(node.position, f"expected type '{expected}' but found '{node.type}'")
 
 
 _RULES: dict[type[syntax.Node], Callable[[Any, Any], Type]] = {

@@ -111,13 +111,13 @@ class _Estimator:
         return self.paths.get(id(node), ())
 
     def known_size(self, node: syntax.Node) -> Interval | None:
-        found = self.sizes.get(id(node)) or _literal_size(node)
-        if found is not None:
-            return found
-        found = self.declared_size(self.path(node))
-        if found is not None:
-            self.sizes[id(node)] = found
-            return found
+        size = self.sizes.get(id(node)) or _literal_size(node)
+        if size is not None:
+            return size
+        size = self.declared_size(self.path(node))
+        if size is not None:
+            self.sizes[id(node)] = size
+            return size
         if _is_scalar(node.type):
             return ONE
         if isinstance(node, syntax.Ident):
@@ -127,11 +127,11 @@ class _Estimator:
         return None
 
     def known_entry_size(self, node: syntax.Node) -> _EntrySize | None:
-        found = self.entry_sizes.get(id(node))
-        if found is None and isinstance(node, syntax.Ident):
+        entry_size = self.entry_sizes.get(id(node))
+        if entry_size is None and isinstance(node, syntax.Ident):
             local = self.local(node.name)
             return None if local is None else local.entry
-        return found
+        return entry_size
 
     def join_entry_sizes(self, node: syntax.Node, one: syntax.Node, other: syntax.Node) -> None:
         """Remember that the entries of a value are those of one or the other."""
@@ -263,10 +263,10 @@ class _Estimator:
         union = Interval(MAX_COST, 0)
         result_size: Interval | None = None
         for overload in node.overloads:
-            one = self.overload_cost(node, overload, args, costs)
-            union = union.union(one.cost)
-            if one.result_size is not None:
-                result_size = one.result_size if result_size is None else result_size.union(one.result_size)
+            estimate = self.overload_cost(node, overload, args, costs)
+            union = union.union(estimate.cost)
+            if estimate.result_size is not None:
+                result_size = estimate.result_size if result_size is None else result_size.union(estimate.result_size)
             if overload.id in ("index_list", "index_map"):
                 entry = self.known_entry_size(node.args[0])
                 result_size = None if entry is None else entry.value

@@ -141,4 +141,4 @@ def _refused(node: syntax.Node, verb: str) -> syntax.Node | None:
         parts = node.elements
     elif isinstance(node, syntax.MapLiteral):
         parts = [part for entry in node.entries for part in (entry.key, entry.value)]
-    return next((found for found in (_refused(part, verb) for part in parts) if found is not None), None)
+    return next((inner for inner in (_refused(part, verb) for part in parts) if inner is not None), None)

@@ -183,11 +183,11 @@ def find(value: Any, key: Any) -> Any:
             return value[index]
         raise CelError(f"index out of bounds: {show_value(key)}")
     if type(value) is CelMap:
-        found = value.find(key, _MISSING)
-        if type(found) is CelError:  # a value that is not of its declared type
-            raise without_traceback(found)
-        if found is not _MISSING:
-            return found
+        entry = value.find(key, _MISSING)
+        if type(entry) is CelError:  # a value that is not of its declared type
+            raise without_traceback(entry)
+        if entry is not _MISSING:
+            return entry
     raise CelError(f"no such key: {show_value(key)}")
 
 
@@ -197,10 +197,10 @@ def find_if_present(value: Any, key: Any, strict: bool) -> Any:
         index = _index(key)
         return value[index] if 0 <= index < len(value) else _MISSING
     if type(value) is CelMap:
-        found = value.find(key, _MISSING)
-        if type(found) is CelError:
-            raise without_traceback(found)
-        return found
+        entry = value.find(key, _MISSING)
+        if type(entry) is CelError:
+            raise without_traceback(entry)
+        return entry
     if strict and not isinstance(value, OptionalValue):
         raise CelError(f"no such key: {show_value(key)}")
     return _MISSING

@@ -73,9 +73,9 @@ class Compiler:
         return self.slots[name]
 
     def ident(self, node: syntax.Ident) -> EvaluationStep:
-        found = self.local(node.name)
-        if found is not None:
-            return found
+        local = self.local(node.name)
+        if local is not None:
+            return local
         if node.denotes is not None:
             return ConstantStep(node.denotes)
         if not self.checked:
@@ -90,10 +90,10 @@ class Compiler:
     def unchecked_name(self, name: str) -> EvaluationStep:
         """Return a name that was not checked: a variable of any of the names it may stand for, else a type."""
         candidates = self.environment.candidates(name)
-        found = [(self.slot_of(candidate), self.environment.type_names.get(candidate)) for candidate in candidates]
+        meanings = [(self.slot_of(candidate), self.environment.type_names.get(candidate)) for candidate in candidates]
 
         def load(state: State) -> Any:
-            for slot, type_ in found:
+            for slot, type_ in meanings:
                 value = state[slot]
                 if not isinstance(value, CelError):
                     return value
@@ -165,11 +165,11 @@ class Compiler:
         if node.target is not None:
             prefix = syntax.qualified_name(node.target)
             if prefix is not None:
-                found = self.environment.function(f"{prefix}.{node.function}")
-                if found is not None:
-                    return None, found.name
-        elif (found := self.environment.function(node.function)) is not None:
-            return None, found.name
+                function = self.environment.function(f"{prefix}.{node.function}")
+                if function is not None:
+                    return None, function.name
+        elif (function := self.environment.function(node.function)) is not None:
+            return None, function.name
         return node.target, node.function
 
     def ordinary_call(self, node: syntax.Call, function: str, args: list[EvaluationStep]) -> EvaluationStep:

@@ -212,12 +212,12 @@ def _matches(emitter: Emitter, text: Operand, pattern: Operand) -> Operand | Non
     emitter.slow_steps += 1
     text = emitter.simple(text)
     search = emitter.writer.constant(searcher(pattern.literal))
-    found = f'{search}({text.text}.encode("utf-8", "surrogatepass"))'
+    search_call = f'{search}({text.text}.encode("utf-8", "surrogatepass"))'
     if text.stable:
-        return Operand(emitter.writer.once(found), BOOL, stable=True)
+        return Operand(emitter.writer.once(search_call), BOOL, stable=True)
     remembering = emitter.writer.constant(remembering_searcher(pattern.literal))
     return Operand(
-        emitter.writer.assign(f"{remembering}({text.text}) if len({text.text}) <= {MEMORABLE} else {found}"), BOOL
+        emitter.writer.assign(f"{remembering}({text.text}) if len({text.text}) <= {MEMORABLE} else {search_call}"), BOOL
     )
 
 

@@ -298,8 +298,8 @@ class Emitter:
             if items.is_literal and key.bounds[0] >= 0 and key.bounds[1] < len(items.literal) and known is not None:
                 return self.simple(self.pure(f"{items.text}[{key.text}]", known, items, key, bounds=items.bounds))
             inside = f"0 <= {key.text} < len({items.text})"
-            found = f"{items.text}[{key.text}] if {inside} else pick({items.text}, {key.text})"
-            return Operand(self.writer.assign(found), known, items.bounds, fails=True)
+            lookup = f"{items.text}[{key.text}] if {inside} else pick({items.text}, {key.text})"
+            return Operand(self.writer.assign(lookup), known, items.bounds, fails=True)
         return Operand(self.writer.assign(f"pick({items.text}, {key.text})"), fails=True)
 
     def unknown_selection(self, value: Operand, qualifiers: tuple[Qualifier, ...]) -> Operand:
@@ -318,8 +318,8 @@ class Emitter:
             fails = any(element.fails for element in elements)
             return Operand(name, list_of(known if known is not None else DYN), bounds, fails)
 
-        made = self.in_turn(node.elements, build)
-        return self.charged(made, 10)
+        operand = self.in_turn(node.elements, build)
+        return self.charged(operand, 10)
 
     def in_turn(
         self,

@@ -106,19 +106,19 @@ class _Loop:
         writer.line(f"{accumulated} = {not decisive}")
         with self.iteration():
             writer.pending = [*condition, 1]
-            found = self.emitter.emit(body)
+            test = self.emitter.emit(body)
             writer.flush()
-            sure = found.is_a(TypeKind.BOOL)
-            found = found if sure else self.emitter.simple(found)
-            is_decisive = (found.text if decisive else f"not {found.text}") if sure else f"{found.text} is {decisive}"
+            sure = test.is_a(TypeKind.BOOL)
+            test = test if sure else self.emitter.simple(test)
+            is_decisive = (test.text if decisive else f"not {test.text}") if sure else f"{test.text} is {decisive}"
             with writer.block(f"if {is_decisive}:"):
                 writer.line(f"{accumulated} = {decisive}")
                 with writer.block(f"if next({self.iterator_name}, UNSET) is not UNSET:"):
                     writer.pending = list(condition)
                 writer.line("break")
             if not sure:
-                with writer.block(f"if {found.text} is not {not decisive} and {accumulated} is {not decisive}:"):
-                    writer.line(f"{accumulated} = as_bool({found.text})")
+                with writer.block(f"if {test.text} is not {not decisive} and {accumulated} is {not decisive}:"):
+                    writer.line(f"{accumulated} = as_bool({test.text})")
         writer.charge(1)
         return self.finish(BOOL, fails=not sure)
 

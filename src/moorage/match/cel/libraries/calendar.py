@@ -134,13 +134,13 @@ def offset_in_zone(timestamp: Timestamp, zone: str) -> int:
         return (offset - _atoi(minutes) if zone.startswith("-") else offset + _atoi(minutes)) * 60
     if zone in ("", "UTC"):
         return 0
-    found = _zone(zone)
-    if found is None:
+    zone_info = _zone(zone)
+    if zone_info is None:
         raise CelError(f"unknown time zone {zone}")
     # Python's dates end a day before CEL's may, once shifted; no zone changes its offset out there.
     seconds = min(max(timestamp.nanos // _NANOS, MIN_SECONDS + 86400), MAX_SECONDS - 86400)
     utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    offset_then = utc.astimezone(found).utcoffset()
+    offset_then = utc.astimezone(zone_info).utcoffset()
     return 0 if offset_then is None else int(offset_then.total_seconds())
 
 

@@ -65,8 +65,8 @@ def _three_way(first: Any, second: Any) -> int | None:
     return None
 
 
-def _includes(items: list[Any], wanted: Any) -> bool:
-    return index_of(items, wanted) >= 0
+def _includes(items: list[Any], item: Any) -> bool:
+    return index_of(items, item) >= 0
 
 
 # Types whose values Python orders as CEL does, among their own kind.
@@ -254,12 +254,12 @@ _SUMS = {
 }
 
 
-def _last_index_of(items: list[Any], wanted: Any) -> int:
-    return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], wanted)), -1)
+def _last_index_of(items: list[Any], item: Any) -> int:
+    return next((index for index in range(len(items) - 1, -1, -1) if equal(items[index], item)), -1)
 
 
 def _contains(items: list[Any], part: list[Any]) -> bool:
-    return all(_includes(items, wanted) for wanted in part)
+    return all(_includes(items, item) for item in part)
 
 
 def _equivalent(first: list[Any], second: list[Any]) -> bool:

@@ -73,10 +73,10 @@ def _unless(valid: Callable[[str], object], complaint: str) -> Callable[[str], l
 
 
 def _is_date(text: str) -> bool:
-    found = _DATE.match(text)
-    if found is None:
+    parts = _DATE.match(text)
+    if parts is None:
         return False
-    year, month, day = map(int, found.groups())
+    year, month, day = map(int, parts.groups())
     try:
         # Go knows a year 0, which was a leap year as 2000 was; Python's calendar starts at 1.
         date(year or 2000, month, day)
@@ -89,8 +89,8 @@ def _is_datetime(text: str) -> bool:
     parts = text.lower().split("t")
     if len(parts) < 2 or not _is_date(parts[0]):
         return False
-    found = _TIME.match(parts[1])
-    return found is not None and found[1] <= "23" and found[2] <= "59" and found[3] <= "59"
+    clock = _TIME.match(parts[1])
+    return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59"
 
 
 FORMATS = {

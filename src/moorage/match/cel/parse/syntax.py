@@ -211,17 +211,17 @@ def qualified_name(node: Node) -> str | None:
 
 def copy_tree(node: Node) -> Node:
     """Return a deep copy, for macros that use an argument twice."""
-    made = copy(node)
+    copied = copy(node)
     for name in type(node).__dataclass_fields__:
-        setattr(made, name, _copied(getattr(node, name)))
-    return made
+        setattr(copied, name, _copied(getattr(node, name)))
+    return copied
 
 
 def _copied(part: Any) -> Any:
     if isinstance(part, Node):
         return copy_tree(part)
     if isinstance(part, list):
-        return [_copied(one) for one in part]
+        return [_copied(element) for element in part]
     return type(part)(*map(_copied, part)) if isinstance(part, Entry | Field) else part
 
 
@@ -236,9 +236,9 @@ _BRACKETS = re.compile(r"[()\[\]{}]")
 def make_room(levels: int) -> None:
     """Make so many levels of an expression fit on the stack."""
     if levels > _SHALLOW:
-        wanted = 1000 + min(levels, _DEEPEST) * _FRAMES_PER_LEVEL
-        if sys.getrecursionlimit() < wanted:
-            sys.setrecursionlimit(wanted)
+        frames = 1000 + min(levels, _DEEPEST) * _FRAMES_PER_LEVEL
+        if sys.getrecursionlimit() < frames:
+            sys.setrecursionlimit(frames)
 
 
 def nesting(source: str) -> int:

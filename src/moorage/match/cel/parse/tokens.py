@@ -182,12 +182,12 @@ class TokenStream:
 
     def close(self, bracket: str) -> None:
         """Take the end of a list or map, after a comma or not."""
-        wanted = (",", bracket)
+        expected = (",", bracket)
         shown = f"{{'{bracket}', ','}}"
         if self.token.kind == "eof":
             self.complain(f"mismatched input '{self.token.text}' expecting {shown}")
             raise Mismatch
-        if self.token.kind not in wanted and self.following() in wanted:
+        if self.token.kind not in expected and self.following() in expected:
             self.complain(f"extraneous input '{self.token.text}' expecting {shown}")
             self.skip()
         self.accept(",")

@@ -35,16 +35,19 @@ class FoundDevices(NamedTuple):
     def places(self, pools: Sequence[DevicePool]) -> list[list[tuple[int, int]]]:
         """Return where the devices are: in which of the pools, and where in it."""
         number = {pool.id: index for index, pool in enumerate(pools)}
-        pool_of = [[number[one.device.published.pool] for one in of_claim] for of_claim in self.picked]
+        pool_of = [[number[device.device.published.pool] for device in of_claim] for of_claim in self.picked]
         return [
-            [(index, pools[index].devices.index(one.device)) for index, one in zip(numbers, of_claim, strict=True)]
+            [
+                (index, pools[index].devices.index(device.device))
+                for index, device in zip(numbers, of_claim, strict=True)
+            ]
             for numbers, of_claim in zip(pool_of, self.picked, strict=True)
         ]
 
     def moved(self, places: Sequence[Sequence[tuple[int, int]]], pools: Sequence[DevicePool]) -> FoundDevices:
         """Return the devices at the same places of pools of another node that offers the same in the same use."""
         picked = [
-            [one.moved(pools[pool].devices[index]) for one, (pool, index) in zip(of_claim, there, strict=True)]
+            [device.moved(pools[pool].devices[index]) for device, (pool, index) in zip(of_claim, there, strict=True)]
             for of_claim, there in zip(self.picked, places, strict=True)
         ]
         return FoundDevices(self.chosen, picked)
@@ -105,5 +108,5 @@ def allocate(
     new_share_id: Callable[[], str] = new_uuid,
 ) -> list[RawAllocation] | None:
     """Return an AllocationResult for each claim, or None if they do not fit; raises AllocationError."""
-    found = find_devices(pools, claims, in_use, node, features, max_steps)
-    return None if found is None else found.results(claims, node.name, features, new_share_id)
+    devices = find_devices(pools, claims, in_use, node, features, max_steps)
+    return None if devices is None else devices.results(claims, node.name, features, new_share_id)

@@ -20,7 +20,7 @@ Amounts = dict[str, Quantity]
 
 def consumed_amounts(requested: Mapping[str, Quantity], capacity: Mapping[str, DeviceCapacity]) -> Amounts:
     """Return what a request takes of every capacity: what it asks for, rounded up, else the default, else all."""
-    return {name: _consumed(requested.get(name), one) for name, one in capacity.items()}
+    return {name: _consumed(requested.get(name), device_capacity) for name, device_capacity in capacity.items()}
 
 
 def fits_capacity(
@@ -45,18 +45,18 @@ def _problem(
     for name in requested:
         if name not in capacity:
             return "it has no capacity {}", name
-    for name, one in capacity.items():
-        wanted = amount = _consumed(requested.get(name), one)
-        if one.requestPolicy is not None and _violates(amount, one.requestPolicy):
-            return "its policy for capacity {} does not allow {}", name, requested.get(name, wanted)
+    for name, device_capacity in capacity.items():
+        consumed = amount = _consumed(requested.get(name), device_capacity)
+        if device_capacity.requestPolicy is not None and _violates(amount, device_capacity.requestPolicy):
+            return "its policy for capacity {} does not allow {}", name, requested.get(name, consumed)
         try:
             for others in taken:
                 if name in others:
                     amount = amount.add(others[name])
         except QuantityError as error:
             return "{}", error
-        if amount > one.value:
-            return "{} of capacity {} would make {}, and it has {}", wanted, name, amount, one.value
+        if amount > device_capacity.value:
+            return "{} of capacity {} would make {}, and it has {}", consumed, name, amount, device_capacity.value
     return None
 
 
@@ -153,7 +153,7 @@ class CounterBudget:
     @property
     def only_falls(self) -> bool:
         """Return whether no device of the pool leaves more of a counter than it finds: negative amounts are valid."""
-        devices = (one.device for part in (self._pool.devices, self._pool.elsewhere) for one in part)
+        devices = (published.device for part in (self._pool.devices, self._pool.elsewhere) for published in part)
         return all(amount.sign() >= 0 for device in devices for _, amount in _counters_of(device))
 
     def has_enough(self, device: Device) -> bool:

@@ -79,8 +79,8 @@ class MatchAttribute(_AttributeConstraint):
         attribute = self.find(device)
         if attribute is None or self._lists or not self._count:
             return attribute is not None  # of lists `add` finds out
-        found = scalar(attribute)
-        return found is not None and getattr(self._first, found[0]) == found[1]
+        value = scalar(attribute)
+        return value is not None and getattr(self._first, value[0]) == value[1]
 
     def wanted(self, request: CompiledRequest) -> tuple[str, AttributeValue] | None:
         if not self._count or self._lists or self._first is None or not self.applies(request):
@@ -101,18 +101,18 @@ class MatchAttribute(_AttributeConstraint):
         if self._count == 0:
             self._first = attribute
             return True
-        found = scalar(attribute)
-        return found is not None and getattr(self._first, found[0]) == found[1]
+        value = scalar(attribute)
+        return value is not None and getattr(self._first, value[0]) == value[1]
 
     def _add_list(self, attribute: DeviceAttribute) -> bool:
-        found = value_set(attribute)
-        if found is None:
+        values = value_set(attribute)
+        if values is None:
             return False
         if self._count:
-            if found[0] != self._common[0] or not found[1] & self._common[1]:
+            if values[0] != self._common[0] or not values[1] & self._common[1]:
                 return False
-            found = found[0], found[1] & self._common[1]
-        self._common = found
+            values = values[0], values[1] & self._common[1]
+        self._common = values
         return True
 
     def remove(self, request: CompiledRequest) -> None:
@@ -147,15 +147,15 @@ class DistinctAttribute(_AttributeConstraint):
     def _differs(self, attribute: DeviceAttribute) -> bool:
         if not self._seen:
             return True
-        found = scalar(attribute)
-        return found is not None and all(getattr(seen, found[0]) != found[1] for seen in self._seen.values())
+        value = scalar(attribute)
+        return value is not None and all(getattr(seen, value[0]) != value[1] for seen in self._seen.values())
 
     def _differs_list(self, attribute: DeviceAttribute) -> bool:
-        found = value_set(attribute)
-        if found is None:
+        values = value_set(attribute)
+        if values is None:
             return False
         others = (value_set(seen) for seen in self._seen.values())
-        return not any(other is not None and other[0] == found[0] and other[1] & found[1] for other in others)
+        return not any(other is not None and other[0] == values[0] and other[1] & values[1] for other in others)
 
     def remove(self, request: CompiledRequest) -> None:
         if self.applies(request):
@@ -165,10 +165,10 @@ class DistinctAttribute(_AttributeConstraint):
 
 def build_constraints(spec: ResourceClaimSpec, claim: str, lists: bool) -> list[Constraint]:
     """Return the constraints of a claim with nothing added yet."""
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     for index, constraint in enumerate(spec.devices.constraints):
-        found.append(_build(constraint, f"claim {claim}, constraint #{index}", lists))
-    return found
+        constraints.append(_build(constraint, f"claim {claim}, constraint #{index}", lists))
+    return constraints
 
 
 def _build(constraint: DeviceConstraint, where: str, lists: bool) -> Constraint:
@@ -222,7 +222,7 @@ def could_fit(
                     return True
                 continue
             try:
-                found = {
+                candidates = {
                     device
                     for request in alternatives
                     for device in available
@@ -232,9 +232,9 @@ def could_fit(
                 raise
             except AllocationError:
                 return True
-            shareable = frozenset(device for device in found if device.shareable and features.consumable_capacity)
-            wanted = min(request.count for request in alternatives)
-            needs.append(_Need(index, alternatives, wanted, frozenset(found) - shareable, shareable))
+            shareable = frozenset(device for device in candidates if device.shareable and features.consumable_capacity)
+            fewest = min(request.count for request in alternatives)
+            needs.append(_Need(index, alternatives, fewest, frozenset(candidates) - shareable, shareable))
     if not _can_match(needs):
         return False
     return features.list_attributes or all(
@@ -283,9 +283,9 @@ def _can_match_alike(needs: list[_Need], claim: int, constraint: DeviceConstrain
     others = [need for need in needs if need not in bound]
     groups: dict[object, set[PublishedDevice]] = {}
     for device in {device for need in bound for device in need.devices | need.shareable}:
-        found = find_attribute(device.device.attributes, device.id[0], attribute)
-        if found is not None:
-            groups.setdefault(scalar(found) or device, set()).add(device)
+        value = find_attribute(device.device.attributes, device.id[0], attribute)
+        if value is not None:
+            groups.setdefault(scalar(value) or device, set()).add(device)
     return not bound or any(
         _can_match(
             [

@@ -79,11 +79,11 @@ def explain_request(
 
 def tell_reasons(reasons: Counter[str], number: int, noun: str = "") -> list[str]:
     """Return what keeps so many devices out, a few reasons: those of devices that come closest to the request first."""
-    ordered = sorted(reasons.items(), key=lambda one: (_distance(one[0]), -one[1]))
-    told = [f"{count} of {number}{noun}: {why}" for why, count in ordered[:_MAX_REASONS]]
+    ordered = sorted(reasons.items(), key=lambda counted: (_distance(counted[0]), -counted[1]))
+    sentences = [f"{count} of {number}{noun}: {why}" for why, count in ordered[:_MAX_REASONS]]
     if (more := len(ordered) - _MAX_REASONS) > 0:
-        told.append(f"{more} more reason{'s' * (more > 1)}")
-    return told
+        sentences.append(f"{more} more reason{'s' * (more > 1)}")
+    return sentences
 
 
 def _distance(why: str) -> int:

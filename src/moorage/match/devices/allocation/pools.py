@@ -55,8 +55,8 @@ class DevicePool:
         if places is None:
             places = self._having[attribute] = {}
             for place, device in enumerate(self.devices):
-                found = find_attribute(device.device.attributes, self.id[0], attribute)
-                if found is not None and (theirs := scalar(found)) is not None:
+                attribute_of_device = find_attribute(device.device.attributes, self.id[0], attribute)
+                if attribute_of_device is not None and (theirs := scalar(attribute_of_device)) is not None:
                     places.setdefault(theirs, []).append(place)
         return places.get(value, ())
 
@@ -69,10 +69,10 @@ def gather_pools(
 ) -> list[DevicePool]:
     """Return the pools of all these slices that a node sees, in order of preference."""
     by_pool: dict[PoolId, list[PublishedSlice]] = {}
-    for one in published:
-        by_pool.setdefault(one.pool, []).append(one)
-    found = (gather_pool(slices, node, features) for slices in by_pool.values())
-    return in_order(pool for pool in found if pool is not None)
+    for slice_ in published:
+        by_pool.setdefault(slice_.pool, []).append(slice_)
+    pools = (gather_pool(slices, node, features) for slices in by_pool.values())
+    return in_order(pool for pool in pools if pool is not None)
 
 
 def in_order(pools: Iterable[DevicePool]) -> list[DevicePool]:
@@ -93,18 +93,18 @@ def gather_pool(
     relevant = _relevant(slices, node, features)
     if not relevant:
         return None
-    wanted = relevant[0].slice_count
-    if len(relevant) == wanted:
+    slice_count = relevant[0].slice_count
+    if len(relevant) == slice_count:
         return _built(identity, relevant, (), features)
     # Slices that are for other nodes only count too, and may tell that the generation seen here is out of date.
     generation = relevant[0].generation
     if any(slice_.generation > generation for slice_ in slices):
         return None
     everything = [slice_ for slice_ in slices if slice_.generation == generation]
-    if len(everything) != wanted:
+    if len(everything) != slice_count:
         return DevicePool(identity, incomplete=True)
-    here = {one.name for one in relevant}
-    return _built(identity, relevant, [one for one in everything if one.name not in here], features)
+    here = {own_slice.name for own_slice in relevant}
+    return _built(identity, relevant, [own_slice for own_slice in everything if own_slice.name not in here], features)
 
 
 def _relevant(
@@ -113,18 +113,18 @@ def _relevant(
     """Return the slices of the newest generation that have something for the node, the node's own first."""
     own = [slice_ for slice_ in slices if slice_.nodes.node_name == node.name and not slice_.counter_sets]
     shared = [slice_ for slice_ in slices if not slice_.nodes.node_name or slice_.counter_sets]
-    found: list[PublishedSlice] = []
-    for one in own + shared:
-        if not features.partitionable_devices and (one.per_device_is_set or one.counter_sets):
+    relevant: list[PublishedSlice] = []
+    for candidate in own + shared:
+        if not features.partitionable_devices and (candidate.per_device_is_set or candidate.counter_sets):
             continue
-        if not one.is_on(node):
+        if not candidate.is_on(node):
             continue
-        if found and one.generation < found[0].generation:
+        if relevant and candidate.generation < relevant[0].generation:
             continue
-        if found and one.generation > found[0].generation:
-            found.clear()
-        found.append(one)
-    return found
+        if relevant and candidate.generation > relevant[0].generation:
+            relevant.clear()
+        relevant.append(candidate)
+    return relevant
 
 
 def _built(

@@ -84,7 +84,7 @@ class CompiledRequest:
         self.tolerations: DeviceTolerations = compile_device_tolerations(wanted.tolerations, gates, programs)
         self.device_class = find_class(wanted.deviceClassName) if wanted.deviceClassName else None
         self.problem = self._find_problem()
-        self.unknown_selector = next((i for i, one in enumerate(wanted.selectors) if one.cel is None), None)
+        self.unknown_selector = next((i for i, selector in enumerate(wanted.selectors) if selector.cel is None), None)
         self._selectors: list[tuple[str, DeviceSelector | SelectorProblem]] = []
         self._selected: dict[DeviceDescription, bool] = {}
         self.asked: WeakSet[DevicePool] = WeakSet()  # pools whose devices its selectors have been asked about
@@ -211,6 +211,11 @@ def compile_claim(
     """
     requests = []
     for request in spec.devices.requests:
-        wanted = request.firstAvailable or (request.exactly or ExactDeviceRequest(),)
-        requests.append(tuple(CompiledRequest(request, one, find_class, gates, pause, programs) for one in wanted))
+        alternatives = request.firstAvailable or (request.exactly or ExactDeviceRequest(),)
+        requests.append(
+            tuple(
+                CompiledRequest(request, alternative, find_class, gates, pause, programs)
+                for alternative in alternatives
+            )
+        )
     return CompiledClaim(spec, tuple(requests))

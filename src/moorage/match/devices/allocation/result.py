@@ -55,7 +55,7 @@ def build_result(
     """Return the AllocationResult of one claim; `chosen` are the alternatives of its requests."""
     devices: RawAllocation = {}
     if picked:
-        devices["results"] = [_device_result(one, new_share_id, binding_conditions) for one in picked]
+        devices["results"] = [_device_result(device, new_share_id, binding_conditions) for device in picked]
     requests = [alternatives[choice] for alternatives, choice in zip(compiled.requests, chosen, strict=True)]
     config = [*_class_config(requests), *_claim_config(compiled, requests)]
     if config:
@@ -94,34 +94,34 @@ def _raw(view: msgspec.Struct) -> dict[str, Any]:
 
 def _class_config(requests: Sequence[CompiledRequest]) -> list[RawAllocation]:
     """Return the configurations of classes, each once with all the requests that it is for."""
-    found: dict[str, list[RawAllocation]] = {}
+    by_class: dict[str, list[RawAllocation]] = {}
     for request in requests:
         device_class = request.device_class
         if device_class is None:
             continue
-        known = found.get(device_class.metadata.name)
+        known = by_class.get(device_class.metadata.name)
         if known is None:
-            known = found[device_class.metadata.name] = [
-                {"source": "FromClass", "requests": [], **_configuration(one)} for one in device_class.spec.config
+            known = by_class[device_class.metadata.name] = [
+                {"source": "FromClass", "requests": [], **_configuration(entry)} for entry in device_class.spec.config
             ]
         for config in known:
             config["requests"].append(request.full_name)
-    return [config for configs in found.values() for config in configs]
+    return [config for configs in by_class.values() for config in configs]
 
 
 def _claim_config(compiled: CompiledClaim, requests: Sequence[CompiledRequest]) -> list[RawAllocation]:
     """Return the claim's configurations for the chosen requests: as often as requests are named."""
-    found: list[RawAllocation] = []
+    configs: list[RawAllocation] = []
     for config in compiled.spec.devices.config:
         raw: RawAllocation = {"source": "FromClaim", **_configuration(config)}
         if not config.requests:
-            found.append(raw)
+            configs.append(raw)
             continue
         raw["requests"] = list(config.requests)
         for request in requests:
             if (request.parent or request.name) in config.requests or request.full_name in config.requests:
-                found.append(raw)
-    return found
+                configs.append(raw)
+    return configs
 
 
 def _configuration(config: DeviceConfiguration) -> RawAllocation:
@@ -134,9 +134,9 @@ def node_selector(picked: Sequence[PickedDevice], node: str, claim: str) -> RawA
     """Return where the devices can be used: on the node, where all their selectors match, or anywhere (None)."""
     fields: list[RawAllocation] = []
     expressions: list[RawAllocation] = []
-    for one in picked:
-        nodes = one.device.nodes or one.device.published.nodes
-        if nodes.node_name is not None or one.device.device.bindsToNode:
+    for device in picked:
+        nodes = device.device.nodes or device.device.published.nodes
+        if nodes.node_name is not None or device.device.device.bindsToNode:
             own = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [own]}]}
         terms = nodes.selector.nodeSelectorTerms if nodes.selector is not None else ()

@@ -153,19 +153,19 @@ class Search:
         return len(self._all[request]) if request.all_devices else request.count
 
     def _all_devices(self, request: CompiledRequest, claim: str) -> list[PublishedDevice]:
-        found: list[PublishedDevice] = []
+        devices: list[PublishedDevice] = []
         where = f"claim {claim}, request {request.name}: asks for all devices, but resource pool"
         for pool in self._pools:
             if pool.incomplete:
                 raise AllocationError(f"{where} {pool} is currently being updated")
             if pool.invalid:
                 raise AllocationError(f"{where} {pool} is currently invalid")
-            found += (
+            devices += (
                 device
                 for device in pool.devices
                 if self._selects(request, device, claim) and self._fits(request, device)
             )
-        return found
+        return devices
 
     # -- the levels: claims, requests, devices ------------------------------------------------------------------
 
@@ -183,12 +183,12 @@ class Search:
             return self._device(claim, index, alternatives[0], 0, 0)
         outcome = _TOO_MANY
         for choice, request in enumerate(alternatives):
-            one = self._device(claim, index, request, 0, 0)
-            if one is _DONE:
+            attempt = self._device(claim, index, request, 0, 0)
+            if attempt is _DONE:
                 self.chosen[claim][index] = choice
-                return one
-            if one is _FAILED:
-                outcome = one
+                return attempt
+            if attempt is _FAILED:
+                outcome = attempt
         return outcome
 
     def _device(self, claim: int, index: int, request: CompiledRequest, have: int, start: int) -> _Outcome:

@@ -100,8 +100,8 @@ class AllocatedClaim:
         return sum(
             _MAX_ALTERNATIVES - index
             for request in claim.spec.devices.requests
-            for index, one in enumerate(request.firstAvailable)
-            if f"{request.name}/{one.name}" in named
+            for index, subrequest in enumerate(request.firstAvailable)
+            if f"{request.name}/{subrequest.name}" in named
         )
 
 
@@ -307,15 +307,15 @@ class DeviceNeeds:
         pools, node = devices.pools_at(slot, self.features), devices.node(slot)
         try:
             hopeless = self._hopeless_at(devices, slot)
-            found = find_devices(pools, claims, devices.use, node, self.features, allowed, hopeless, pause)
-            if found is None:
+            devices_found = find_devices(pools, claims, devices.use, node, self.features, allowed, hopeless, pause)
+            if devices_found is None:
                 return Answer(False), False
-            found.results(claims, node.name, self.features, lambda: _SHARE)  # for its errors
+            devices_found.results(claims, node.name, self.features, lambda: _SHARE)  # for its errors
         except AllocationError as error:
             is_given_up = isinstance(error, SearchLimitError)
             return (Answer(False, str(error)) if error.node_only else Answer(False, error=str(error))), is_given_up
-        score = self._score(found) if self.scores else 0
-        return Answer(True, score=score, found=found, places=found.places(pools)), False
+        score = self._score(devices_found) if self.scores else 0
+        return Answer(True, score=score, found=devices_found, places=devices_found.places(pools)), False
 
     def _claims(self, names: list[str]) -> list[ClaimToAllocate]:
         """Return the waiting claims under the names of a pod's own."""
@@ -334,8 +334,8 @@ class DeviceNeeds:
         devices, claims, answer = cluster.devices, self._claims(names), self.answer(cluster, slot)
         pools, node = devices.pools_at(slot, self.features), devices.node(slot)
         if answer.found is not None:
-            found = answer.found.moved(answer.places, pools)
-            return found.results(claims, node.name, self.features, new_share_id)
+            moved = answer.found.moved(answer.places, pools)
+            return moved.results(claims, node.name, self.features, new_share_id)
         again = find_devices(pools, claims, devices.use, node, self.features, MAX_STEPS)  # for the error's names
         return None if again is None else again.results(claims, node.name, self.features, new_share_id)
 
@@ -348,11 +348,11 @@ class DeviceNeeds:
             self._freedom = devices.freedom
         return self._hopeless.setdefault(devices.code(slot), {})
 
-    def _score(self, found: FoundDevices) -> int:
+    def _score(self, devices: FoundDevices) -> int:
         """Prefer nodes where earlier alternatives fit. Kubernetes: computeScore."""
         score = self._base_score
-        for (_, compiled), picked in zip(self.waiting, found.picked, strict=True):
-            used = {one.request for one in picked}
+        for (_, compiled), picked in zip(self.waiting, devices.picked, strict=True):
+            used = {device.request for device in picked}
             for alternatives in compiled.requests:
                 for index, request in enumerate(alternatives):
                     if request.parent and request in used:

@@ -105,7 +105,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
         if extended is None:
             needs = DeviceNeeds(tuple(waiting), tuple(allocated), shape.namespace, self._features)
         else:
-            classes = tuple(one for _, one in extended.resources)
+            classes = tuple(device_class for _, device_class in extended.resources)
             compile_spec = partial(self._compile, classes=classes, cluster=cluster)
             claims = tuple(waiting), tuple(allocated)
             needs = ExtendedNeeds(*claims, shape, self._features, extended, compile_spec)
@@ -125,16 +125,16 @@ class DynamicResources(Plugin[DeviceNeeds]):
             return facts.problem
         classes = iter(facts.classes)
         for request in facts.claim.spec.devices.requests:
-            asked = (request.exactly,) if request.exactly is not None else request.firstAvailable
+            alternatives = (request.exactly,) if request.exactly is not None else request.firstAvailable
             where = f"resource claim {facts.claim.metadata.namespace}/{facts.name}, request {request.name}"
-            if not asked:
+            if not alternatives:
                 return f"{where}: unknown request type"
             if request.exactly is None and not self._gates.enabled(DRA_PRIORITIZED_LIST):
                 return f"{where}: has subrequests, but the DRAPrioritizedList feature is disabled"
-            for one in asked:
-                name = request.name if one is request.exactly else f"{request.name}/{getattr(one, 'name', '')}"
-                if next(classes) is None and one.deviceClassName:
-                    return f"request {name}: device class {one.deviceClassName} does not exist"
+            for option in alternatives:
+                name = request.name if option is request.exactly else f"{request.name}/{getattr(option, 'name', '')}"
+                if next(classes) is None and option.deviceClassName:
+                    return f"request {name}: device class {option.deviceClassName} does not exist"
         return ""
 
     def _compile(
@@ -161,13 +161,13 @@ class DynamicResources(Plugin[DeviceNeeds]):
         """Compile a claim that may have many long selectors. Raises Undecided until that is done."""
         call = self._compiling.pop(key, None)
         if call is not None and call.is_done and not call.is_outdated:
-            made: CompiledClaim = call.result()
-            return made
+            compiled: CompiledClaim = call.result()
+            return compiled
         if call is None or call.is_done:
             call = SlicedCall(compile_spec, lambda: True)
             sliced.begin(call)
         if len(self._compiling) >= _COMPILING_KEPT:  # what is done and was not asked for again: its pods are gone
-            self._compiling = {other: one for other, one in self._compiling.items() if not one.is_done}
+            self._compiling = {other: running for other, running in self._compiling.items() if not running.is_done}
         self._compiling[key] = call
         raise undecided(call)
 
@@ -203,7 +203,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
         unusable = [claim.facts for claim in want.allocated if not claim.is_usable(slot)]
         if unusable:
             where = "is allocated, and its devices cannot be used on this node"
-            return unresolvable(NOT_AVAILABLE, *(f'claim "{one.name}" {one.broken or where}' for one in unusable))
+            return unresolvable(NOT_AVAILABLE, *(f'claim "{facts.name}" {facts.broken or where}' for facts in unusable))
         return None
 
     def reasons(self, want: DeviceNeeds, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
@@ -239,12 +239,12 @@ class DynamicResources(Plugin[DeviceNeeds]):
                 or any(consumer.uid != record.pod.metadata.uid for consumer in own.claim.status.reservedFor)
             ):
                 continue
-            asked = passed() & want.fits(cluster) if want.searches else passed()
-            if (asked & ~claim.usable(cluster)).any():
+            candidates = passed() & want.fits(cluster) if want.searches else passed()
+            if (candidates & ~claim.usable(cluster)).any():
                 return PostFilterResult(DEALLOCATED, (record.shape.namespace, own.name))
-        made = cluster.devices.extended_claims.get(record.pod.metadata.uid)
-        if made is not None and isinstance(want, ExtendedNeeds):
-            return PostFilterResult(DELETED, (made.metadata.namespace, made.metadata.name), delete=True)
+        extended = cluster.devices.extended_claims.get(record.pod.metadata.uid)
+        if extended is not None and isinstance(want, ExtendedNeeds):
+            return PostFilterResult(DELETED, (extended.metadata.namespace, extended.metadata.name), delete=True)
         return PostFilterResult(STILL_NOT_SCHEDULABLE)
 
     # -- score --------------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> tuple[s
     """Return a sentence for each request that cannot be satisfied by itself, or one about all together."""
     want = want.needs_at(cluster, slot)
     pools = cluster.devices.pools_at(slot, want.features)
-    said = [f"pool {pool} is {_state(pool)}" for pool in pools if pool.incomplete or pool.invalid]
+    sentences = [f"pool {pool} is {_state(pool)}" for pool in pools if pool.incomplete or pool.invalid]
     for facts, compiled in want.waiting:
         for alternatives in compiled.requests:
             where = f'claim "{facts.name}"'
@@ -297,8 +297,8 @@ def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> tuple[s
                 why for alternative in alternatives if (why := _why_not(alternative, want, cluster, pools, slot, where))
             ]
             if len(reasons) == len(alternatives):
-                said += reasons
-    return tuple(said) or _together(want)
+                sentences += reasons
+    return tuple(sentences) or _together(want)
 
 
 def _state(pool: DevicePool) -> str:
@@ -320,10 +320,10 @@ def _why_not(
     if not number:
         return f"{where}: the node has no devices"
     reasons = tell_reasons(kept_out, number)
-    asked = "all matching devices are asked for" if request.all_devices else f"{free} of {needed} devices"
+    amount = "all matching devices are asked for" if request.all_devices else f"{free} of {needed} devices"
     if not reasons:
-        return "" if request.all_devices else f"{where}: {asked}"
-    return f"{where}: {asked}; {'; '.join(reasons)}"
+        return "" if request.all_devices else f"{where}: {amount}"
+    return f"{where}: {amount}; {'; '.join(reasons)}"
 
 
 def _together(want: DeviceNeeds) -> tuple[str, ...]:

@@ -88,19 +88,19 @@ class ExtendedNeeds(DeviceNeeds):
         return not self._others or all(name in cluster.nodes.node(slot).status.allocatable for name in self._others)
 
     def _variant(self, number: int) -> _Variant:
-        found = self._variants.get(number)
-        if found is None:
+        variant = self._variants.get(number)
+        if variant is None:
             resources = [name for bit, name in enumerate(self._backed) if number >> bit & 1]
-            made = requests_and_mappings(self._spec, resources, dict(self._facts.resources))
+            extended = requests_and_mappings(self._spec, resources, dict(self._facts.resources))
             waiting = self.waiting
-            if made.requests:
-                spec = convert_view({"devices": {"requests": list(made.requests)}}, ResourceClaimSpec)
+            if extended.requests:
+                spec = convert_view({"devices": {"requests": list(extended.requests)}}, ResourceClaimSpec)
                 waiting = (*waiting, (self._facts, self._compile(spec)))
             needs = DeviceNeeds(
                 waiting, self.allocated, self.namespace, self.features, self.sliced, lambda: self.paused()
             )
-            found = self._variants[number] = _Variant(needs, made)
-        return found
+            variant = self._variants[number] = _Variant(needs, extended)
+        return variant
 
     def needs_at(self, cluster: Cluster, slot: int) -> DeviceNeeds:
         number = self._number(cluster, slot)
@@ -108,8 +108,8 @@ class ExtendedNeeds(DeviceNeeds):
 
     def made_at(self, cluster: Cluster, slot: int) -> RequestsAndMappings | None:
         """Return the claim for extended resources that a pod gets on a node; None if it needs none there."""
-        made = self._variant(self._number(cluster, slot)).made
-        return made if made.requests else None
+        extended = self._variant(self._number(cluster, slot)).made
+        return extended if extended.requests else None
 
     # -- what nodes can give ------------------------------------------------------------------------------------
 
@@ -139,9 +139,9 @@ class ExtendedNeeds(DeviceNeeds):
         passed: Callable[[], NDArray[np.bool_]],
     ) -> str:
         for needs, here in self._kinds(cluster):
-            found = needs.error(cluster, names, partial(_both, passed, here))
-            if found:
-                return found
+            problem = needs.error(cluster, names, partial(_both, passed, here))
+            if problem:
+                return problem
         return ""
 
     def allocate(

@@ -60,8 +60,8 @@ class NodeVolumeLimits(Plugin[_Want]):
         missing = next((f.use.name for f in shape.claims if f.state is ClaimState.MISSING), "")
         if not volumes and not missing:
             return SKIP
-        said = f"looking up PVC {shape.namespace}/{missing}: {not_found(missing)}" if missing else ""
-        return Prepared(_Want(volumes, said), scores=False)
+        problem = f"looking up PVC {shape.namespace}/{missing}: {not_found(missing)}" if missing else ""
+        return Prepared(_Want(volumes, problem), scores=False)
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
         capacity = cluster.nodes.slots.capacity

@@ -207,13 +207,13 @@ class VolumeBinding(Plugin[_Want]):
         # A claim that has as many volumes to choose from as there are claims gets one, whatever the others take.
         certain = np.ones(capacity, np.bool_)
         for need in want.needs:
-            made = need.can_be_made(cluster)
+            provisionable = need.can_be_made(cluster)
             if need.pool is None:
-                mask &= made
+                mask &= provisionable
                 continue
             counts = need.pool.counts(capacity, want.choosing)
-            mask &= made | (counts > 0)
-            certain &= made | (counts >= want.choosing)
+            mask &= provisionable | (counts > 0)
+            certain &= provisionable | (counts >= want.choosing)
         for slot in np.flatnonzero(mask & ~certain & cluster.nodes.alive).tolist():
             mask[slot] = not want.find(cluster, slot).reason
         return mask
@@ -224,25 +224,25 @@ class VolumeBinding(Plugin[_Want]):
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         want.catch_up(cluster)
-        said: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         for volume in want.bound:
             reason = volume.explain(cluster, slot)
             if reason is not None:
                 name = volume.volume.metadata.name
-                said[NODE_CONFLICT] = f'volume "{name}" of claim "{volume.claim}": {reason}'
+                reasons[NODE_CONFLICT] = f'volume "{name}" of claim "{volume.claim}": {reason}'
                 break
-        found = want.find(cluster, slot)
-        if found.need is not None:
-            claim = found.need.claim.metadata.name
-            said[found.reason] = f'claim "{claim}": {_no_volume(found.need, want, cluster, slot)}{found.detail}'
-        if want.missing is not None and NODE_CONFLICT not in said:
-            said[VOLUME_MISSING] = (
+        choice = want.find(cluster, slot)
+        if choice.need is not None:
+            claim = choice.need.claim.metadata.name
+            reasons[choice.reason] = f'claim "{claim}": {_no_volume(choice.need, want, cluster, slot)}{choice.detail}'
+        if want.missing is not None and NODE_CONFLICT not in reasons:
+            reasons[VOLUME_MISSING] = (
                 f'claim "{want.missing[0]}" is bound to volume "{want.missing[1]}", which is not there'
             )
-        if not said:
+        if not reasons:
             return None
-        order = [r for r in (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING) if r in said]
-        return Verdict(Code.UNRESOLVABLE, tuple(order), tuple(said[reason] for reason in order))
+        order = [r for r in (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING) if r in reasons]
+        return Verdict(Code.UNRESOLVABLE, tuple(order), tuple(reasons[reason] for reason in order))
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         near = self._within_reach(want, cluster)[slots]
@@ -266,8 +266,8 @@ class VolumeBinding(Plugin[_Want]):
         decisions = []
         for need, volume in want.find(cluster, slot).choices:
             claim = (record.shape.namespace, record.claims[need.index].name)
-            made = "" if volume is not None else need.provisioner
-            decisions.append(VolumeDecision(claim, node, volume or "", made))
+            provisioner = "" if volume is not None else need.provisioner
+            decisions.append(VolumeDecision(claim, node, volume or "", provisioner))
         cluster.storage.promise(record.key, tuple(decisions))
 
     def unreserve(self, want: _Want, cluster: Cluster, record: PodRecord) -> None:
@@ -311,11 +311,11 @@ def _no_volume(need: Need, want: _Want, cluster: Cluster, slot: int) -> str:
     if need.pool is None:
         return ""
     storage, topology = cluster.storage, want.topology
-    said = []
+    reasons = []
     for name in need.pool.some(_MENTIONED):
         code = topology.code(required_of(storage.volumes[name]))
-        said.append(f'volume "{name}": {topology.explain(code, slot) or "another claim of the pod takes it"}')
+        reasons.append(f'volume "{name}": {topology.explain(code, slot) or "another claim of the pod takes it"}')
     for name in islice(storage.in_class(need.matcher.storage_class), _MENTIONED):
-        if len(said) < _MENTIONED and name not in need.pool and (why := need.matcher.explain(storage.volumes[name])):
-            said.append(f'volume "{name}" {why}')
-    return "".join(f"{text}; " for text in said)
+        if len(reasons) < _MENTIONED and name not in need.pool and (why := need.matcher.explain(storage.volumes[name])):
+            reasons.append(f'volume "{name}" {why}')
+    return "".join(f"{text}; " for text in reasons)

@@ -95,18 +95,18 @@ class VolumeTopology:
         kept = self._slots[code]
         matcher = self._matchers[code]
         if matcher is not None and (kept is None or kept[0] != self._nodes.generation):
-            found = np.flatnonzero(self.predicate(matcher).mask() & self._nodes.alive)
-            kept = self._slots[code] = (self._nodes.generation, found)
+            reached = np.flatnonzero(self.predicate(matcher).mask() & self._nodes.alive)
+            kept = self._slots[code] = (self._nodes.generation, reached)
         return kept[1] if kept is not None else np.flatnonzero(self._nodes.alive)
 
     def codes_at(self, slot: int) -> list[int]:
         """Return the codes that match a slot, `EVERYWHERE` among them."""
         labels = self._nodes.node(slot).metadata.labels
-        asked = list(self._unfiled)
+        candidates = list(self._unfiled)
         for key in self._filed_keys:
             if key in labels:
-                asked += self._filed.get((key, labels[key]), ())
-        return [EVERYWHERE, *(code for code in dict.fromkeys(asked) if self._match(code, labels))]
+                candidates += self._filed.get((key, labels[key]), ())
+        return [EVERYWHERE, *(code for code in dict.fromkeys(candidates) if self._match(code, labels))]
 
     def _match(self, code: int, labels: Mapping[str, str]) -> bool:
         matcher = self._matchers[code]
@@ -303,10 +303,10 @@ class Need:
         storage = cluster.storage
         if self._spacious[0] != storage.capacity_generation:
             driver = storage.drivers.get(self.provisioner)
-            told = driver is not None and bool(driver.spec.storageCapacity)
+            reports_capacity = driver is not None and bool(driver.spec.storageCapacity)
             requests = self.claim.spec.resources.requests
             predicate: NodePredicate | None = None
-            if told and _STORAGE in requests:
+            if reports_capacity and _STORAGE in requests:
                 parts = tuple(
                     part
                     for capacity in storage.capacities.values()

@@ -89,14 +89,14 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
 
 def topologies_of(volume: PersistentVolume) -> list[Topology]:
     """Return a volume's zone labels; malformed lists of zones are ignored."""
-    found = []
+    topologies = []
     for key in TOPOLOGY_LABELS:
         value = volume.metadata.labels.get(key)
         if value is not None:
             values = frozenset(zone.strip() for zone in value.split(_DELIMITER))
             if "" not in values:
-                found.append(Topology(volume.metadata.name, key, values))
-    return found
+                topologies.append(Topology(volume.metadata.name, key, values))
+    return topologies
 
 
 def _problem(facts: ClaimFacts) -> str:
