@@ -39,12 +39,13 @@ def law_of_updates() -> None:
         documents, changes = scene
         plan = Plan(*documents, gates=GATES)
         before = plan.outcome
-        then = {line.key: line for line in before.pods}
+        then = {line.key: line for line in before.pods if line.is_present}
         difference = plan.what_if(changes)
         whole = outcome_of(plan.simulation, plan.planner.inventory)
+        whole.evicted, whole.loops = before.evicted, before.loops  # what happens without the changes
         assert plan.outcome == whole
         explained = {one.replaced_by for one in difference.departures}
-        new = [line for line in whole.pods if line.key not in explained]
+        new = [line for line in whole.pods if line.is_present and line.key not in explained]
         assert difference.pending == [
             line for line in new if not line.node and (line.key not in then or then[line.key].node)
         ]
@@ -177,7 +178,7 @@ def test_what_is_foreseen_of_taints_is_what_happens(until: float | None) -> None
 
 
 def test_taints_that_are_judged_otherwise_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moorage.plan.taint_evictions.deadline", lambda *args, **more: 0.0)
+    monkeypatch.setattr("moorage.plan.simulation.evictions.deadline", lambda *args, **more: 0.0)
     monkeypatch.setattr(TaintEvictionController, "foresee", lambda *args: 0.0)
     assert_notices(law_of_the_first_part)
 

@@ -16,13 +16,15 @@ from moorage.library.manifests import (
 )
 from moorage.model.gates import Component, GateSet
 from moorage.plan import node_changes
+from moorage.plan.departures import Departure, EvictionLoop
 from moorage.plan.explain.explanation import Explanation, explain_pod
 from moorage.plan.explain.target import TargetError, find_target
 from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
 from moorage.plan.input.live_gates import gates_to_plan_with
-from moorage.plan.outcome import FailedLine, NodeLine, PodLine, Preempted
+from moorage.plan.outcome import FailedLine, NodeLine, Preempted, is_trouble
 from moorage.plan.planner import Planner, Settings
+from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Changes, Difference
 from moorage.schedule.config.configuration import load_configuration
@@ -32,15 +34,20 @@ from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, 
 class Plan(msgspec.Struct, frozen=True):
     """Where every pod lands. With changes: where it lands after them, and `difference` says what they did.
 
-    `failed` are workloads whose pods the API server refuses, `preempted` pods that had to go, `notes` remarks on the
-    input. `rejected` and `unreadable` count objects and sources that are not part of the plan. `headroom` has for each
-    workload how many more of its pods fit, if that was asked for; `no_headroom` why that cannot be told of others.
+    `pods` has every pod exactly once, with its `state` (a `moorage.State`): pods of the input, those that controllers
+    made, and those that were refused. `failed` are workloads of whose pods the API server refuses some, `preempted`
+    pods that had to go, `evicted` those that taints evict without any change, `loops` the workloads of which that
+    never ends, `notes` remarks on the input. `rejected` and `unreadable` count objects and sources that are not part of
+    the plan. `headroom` has for each workload how many more of its pods fit, if that was asked for; `no_headroom` why
+    that cannot be told of others.
     """
 
     pods: tuple[PodLine, ...]
     nodes: tuple[NodeLine, ...]
     failed: tuple[FailedLine, ...]
     preempted: tuple[Preempted, ...]
+    evicted: tuple[Departure, ...]
+    loops: tuple[EvictionLoop, ...]
     notes: tuple[Note, ...]
     difference: Difference | None
     rollout: Rollout | None
@@ -52,21 +59,26 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def pending(self) -> tuple[PodLine, ...]:
-        """The pods without a node; each has a `reason` and a `message`."""
-        return tuple(pod for pod in self.pods if pod.state == "Pending")
+        """The pods that wait for a node; each has a `reason` and a `message`."""
+        return self.of_state(State.PENDING)
+
+    def of_state(self, state: State) -> tuple[PodLine, ...]:
+        return tuple(pod for pod in self.pods if pod.state is state)
 
     @property
     def is_complete(self) -> bool:
-        """True if everything that was asked for runs somewhere, nothing was refused, and the rollout completes."""
+        """True if every pod runs somewhere and stays there, nothing was refused, and the rollout completes."""
         stops = self.rollout is not None and not self.rollout.completes
-        return not (self.pending or self.failed or self.rejected or self.unreadable or stops)
+        return not (self.failed or self.rejected or self.unreadable or stops or any(map(is_trouble, self.pods)))
 
     def node_of(self, pod: str) -> str:
-        """Return the node of a pod, `name` or `namespace/name`; empty if it is Pending. Raises MoorageError."""
-        found = [line for line in self.pods if pod in (line.key, line.name)]
-        if len(found) != 1:
-            raise MoorageError(f"there {'are several pods' if found else 'is no pod'} {pod!r} in the plan")
-        return found[0].node
+        """Return the node of a pod, `name` or `namespace/name`; empty if it is on none. Raises MoorageError."""
+        named = [line for line in self.pods if pod in (line.key, line.name) and line.state is not State.REFUSED]
+        # A StatefulSet's pod that was evicted and the one that replaces it have the same name.
+        lines = [line for line in named if line.is_present] or named[:1]
+        if len(lines) != 1:
+            raise MoorageError(f"there {'are several pods' if lines else 'is no pod'} {pod!r} in the plan")
+        return lines[0].node
 
     def explain(self, target: str, *, node: str = "") -> Explanation:
         """Explain one pod of the plan's input: `pod/web-1`, `shop/web-1`, `deployment/web`. Raises MoorageError.
@@ -155,9 +167,22 @@ def plan(
         planner = asked.planner(with_manifests=not kubeconfig)
         simulation = planner.build(lives=until is not None)
         outcome, difference, played = planner.answer(simulation, changes, sources, rollout, until, headroom=headroom)
-    lines = (tuple(outcome.pods), tuple(outcome.nodes), tuple(outcome.failed), tuple(outcome.preempted))
-    counts = (outcome.rejected, outcome.unreadable, outcome.headroom, outcome.no_headroom)
-    return Plan(*lines, tuple(outcome.notes), difference, played, *counts, asked)
+    return Plan(
+        pods=tuple(outcome.pods),
+        nodes=tuple(outcome.nodes),
+        failed=tuple(outcome.failed),
+        preempted=tuple(outcome.preempted),
+        evicted=tuple(outcome.evicted),
+        loops=tuple(outcome.loops),
+        notes=tuple(outcome.notes),
+        difference=difference,
+        rollout=played,
+        rejected=outcome.rejected,
+        unreadable=outcome.unreadable,
+        headroom=outcome.headroom,
+        no_headroom=outcome.no_headroom,
+        _asked=asked,
+    )
 
 
 def explain(

@@ -3,7 +3,7 @@
 import msgspec
 
 from moorage.columns.cluster import PodRecord
-from moorage.plan.outcome import planned_pods
+from moorage.plan.pod_lines import planned_pods
 from moorage.plan.simulation.loading import COUNTED
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.candidates import NO_SLOT

@@ -8,12 +8,14 @@ from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH
+from moorage.plan.departures import evictions_of
 from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.absent_owners import deployment_of
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.input.reading import KnownObjects, Reader
 from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.outcome_update import Updated
+from moorage.plan.pod_lines import State
 from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
 from moorage.plan.simulation.loading import simulate
 from moorage.plan.simulation.simulation import Settings, Simulation
@@ -57,7 +59,22 @@ class Planner:
             simulation.settle()
         else:
             simulation.run_until(simulation.clock.start + until)
-        return outcome_of(simulation, self.inventory)
+        return self._outcome(simulation)
+
+    def with_evictions(self, simulation: Simulation, outcome: Outcome) -> Outcome:
+        """Return the outcome once all pods have left that taints evict later, and their successors have a place.
+
+        The simulation goes on if there are such pods.
+        """
+        if not outcome.of_state(State.EVICTING):
+            return outcome
+        simulation.settle_with_evictions()
+        return self._outcome(simulation)
+
+    def _outcome(self, simulation: Simulation) -> Outcome:
+        outcome = outcome_of(simulation, self.inventory)
+        outcome.evicted, outcome.loops = evictions_of(simulation)
+        return outcome
 
     def answer(
         self,
@@ -82,6 +99,8 @@ class Planner:
             after, found, played = self.what_if(simulation, outcome, changes, sources, rollout, until)
             if changes:  # a mere restart leaves the plan as it is
                 outcome, difference = after, found
+        elif until is None:
+            outcome = self.with_evictions(simulation, outcome)
         if headroom:
             outcome.headroom, outcome.no_headroom = pods_that_fit(simulation)
         return outcome, difference, played

@@ -19,7 +19,7 @@ from moorage.model.types.pod import Pod
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH, REVISION_HASH
 from moorage.plan.input.inventory import Inventory, Key, kind_words
 from moorage.plan.node_changes import ChangeError
-from moorage.plan.outcome import PlannedPod, planned_pods, why_unplaced
+from moorage.plan.pod_lines import PlannedPod, planned_pods, why_unplaced
 from moorage.plan.simulation.simulation import Simulation
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")

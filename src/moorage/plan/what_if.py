@@ -1,20 +1,19 @@
 """Play changes on a simulated cluster: manifests, taints, nodes, drains, scales.
 
 All changes go through the API; then controllers, scheduler, kubelets and evictions go on until nothing more happens.
-Which pods went, when and why is read from the log of deletions; a `Difference` has that and the pods' successors.
+A `Difference` has the pods that left, their successors, and all other pods of which something else becomes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 
 import msgspec
 
 from moorage.admit.raw import Raw
-from moorage.client.protocol import Object
 from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
-from moorage.plan.device_evictions import DeviceEvictions
+from moorage.plan.departures import USER, Cause, Departure, DepartureLog
+from moorage.plan.eviction_forecast import forecast_evictions
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
@@ -30,58 +29,17 @@ from moorage.plan.node_changes import (
     taint,
     untaint,
 )
-from moorage.plan.outcome import Outcome, PodLine, State
+from moorage.plan.outcome import Outcome
 from moorage.plan.outcome_update import Follower, Updated
-from moorage.plan.owner_names import OwnerNames
+from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
-from moorage.plan.simulation.api import Deletion
-from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, POD_GARBAGE, TAINT_EVICTION
-from moorage.plan.simulation.drain import DRAIN, complaints, cordon, drain
+from moorage.plan.simulation.drain import complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
-from moorage.plan.simulation.scheduling import SCHEDULER
 from moorage.plan.simulation.simulation import Simulation
-from moorage.plan.taint_evictions import TaintEvictions
-
-_USER = "user"
-
-
-class Cause(StrEnum):
-    """Why a pod went."""
-
-    TAINT = "taint"
-    DEVICE_TAINT = "device taint"
-    DRAIN = "drain"
-    NODE_REMOVED = "node removed"
-    PREEMPTED = "preempted"
-    NEW_TEMPLATE = "new template"
-    CONTROLLER = "removed by its controller"
-    DELETED = "deleted"
-
-
-class Departure(msgspec.Struct, rename="camel"):
-    """A pod that went, when (in seconds after the change), why, and what became of its successor.
-
-    `anyway`: its time was running already, so that it goes without the changes, too.
-    """
-
-    pod: str
-    workload: str
-    node: str
-    cause: Cause
-    seconds: int = msgspec.field(default=0, name="afterSeconds")
-    because: str = ""
-    replaced_by: str = ""
-    new_node: str = ""
-    message: str = ""
-    anyway: bool = False
-
-    def would_go_anyway(self) -> None:
-        self.anyway = True
-        self.because += "; also without these changes"
 
 
 class Difference(msgspec.Struct):
-    """Before and after. `placed` and `pending` are pods that nothing above explains."""
+    """Before and after. `placed`, `pending` and `failed` are pods that replace none of those that left."""
 
     changes: tuple[str, ...]
     before: Outcome
@@ -89,6 +47,7 @@ class Difference(msgspec.Struct):
     blocked: list[tuple[str, str]]
     placed: list[PodLine]
     pending: list[PodLine]
+    failed: list[PodLine] = []  # those that their kubelets refuse
 
     @property
     def evicted(self) -> list[Departure]:
@@ -102,7 +61,7 @@ class Difference(msgspec.Struct):
 
     @property
     def is_empty(self) -> bool:
-        return not (self.departures or self.blocked or self.placed or self.pending)
+        return not (self.departures or self.blocked or self.placed or self.pending or self.failed)
 
 
 def difference_of(
@@ -113,14 +72,14 @@ def difference_of(
     blocked: Iterable[tuple[str, str]],
 ) -> Difference:
     """Complete the departures with their successors, and collect the other pods that are new."""
-    lines = {pod.key: pod for pod in updated.pods}
+    lines = {pod.key: pod for pod in updated.pods if pod.is_present}
     left = {departure.pod: departure.node for departure in departures}
     explained = set()
     for departure in departures:
         successor = lines.get(departure.replaced_by)
         if successor is not None:
             explained.add(successor.key)
-            departure.new_node, departure.message = successor.node, successor.message
+            departure.new_node, departure.message = successor.node, "" if successor.node else successor.message
         elif departure.replaced_by in left:  # it found a node, and had to leave it in its turn
             departure.new_node = left[departure.replaced_by]
     placed, pending = [], []
@@ -133,7 +92,9 @@ def difference_of(
                 pending.append(pod)
         elif old is None or old is State.PENDING:
             placed.append(pod)
-    return Difference(tuple(changes), before, departures, list(blocked), placed, pending)
+    refused = {pod.key for pod in before.of_state(State.FAILED)}
+    failed = [pod for pod in updated.pods if pod.state is State.FAILED and pod.key not in refused]
+    return Difference(tuple(changes), before, departures, list(blocked), placed, pending, failed)
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -171,21 +132,11 @@ class WhatIf:
 
     def __init__(self, simulation: Simulation, inventory: Inventory) -> None:
         self._simulation, self._inventory = simulation, inventory
-        self._start = simulation.clock.now
-        self._first_deletion = len(simulation.api.deletions)
-        self._first_created = len(simulation.api.created_pods)
-        self._first_preempted = len(simulation.scheduling.preempted)
+        simulation.history.start = simulation.clock.now
         self._new_templates: set[Key] = set()
-        self._removed: set[str] = set()
-        self._devices = DeviceEvictions(simulation)
-        self._first_new, self._over = len(simulation.order), frozenset(simulation.finished)
+        self._log = DepartureLog(simulation)
         self._follower = Follower(simulation)
-        self._evictions = TaintEvictions(simulation)
-        self._due = {one.pod.uid: one.seconds for one in self._evictions.foresee((), ()).leaving}
-
-    def _is_old(self, pod: Object) -> bool:
-        """Return whether a pod was there before the changes, and not over."""
-        return self._simulation.order[pod.uid] < self._first_new and pod.uid not in self._over
+        self._due = {one.pod.uid: one.seconds for one in forecast_evictions(simulation).evictions}
 
     def play(
         self,
@@ -222,25 +173,28 @@ class WhatIf:
                 cordon(simulation, name)
             except ApiError as error:
                 raise ChangeError(error.message) from None
-        for name in changes.removes:
-            simulation.api.delete(KINDS.NODE, name)
-            self._inventory.items.pop(Key("Node", "", name), None)
-            self._removed.add(name)
+        self._remove_nodes(name for name in changes.removes if name not in changes.drains)
         simulation.work()
         self._note_refusals(changes.drains)
         blocked = drain(simulation, changes.drains)
+        self._remove_nodes(name for name in changes.removes if name in changes.drains)
         if until is None:
             simulation.settle(self._awaits_eviction)
         else:
-            simulation.run_until(max(self._start + until, simulation.clock.now))
+            simulation.run_until(max(self._log.start + until, simulation.clock.now))
         updated = self._follower.update(before, self._inventory)
         return updated, difference_of(changes.described(), before, updated, self._departures(), blocked)
+
+    def _remove_nodes(self, names: Iterable[str]) -> None:
+        for name in dict.fromkeys(names):
+            self._simulation.api.delete(KINDS.NODE, name)
+            self._inventory.items.pop(Key("Node", "", name), None)
 
     def _scale(self, change: ScaleChange) -> None:
         key = find_workload(self._inventory, change.workload, SCALED)
         api = self._simulation.api
         self._expect_pods(change.replicas)
-        api.actor = _USER
+        api.actor = USER
         api.patch(kind_of_workload(key.kind), key.name, key.namespace, {"spec": {"replicas": change.replicas}})
         api.actor = ""
 
@@ -274,7 +228,7 @@ class WhatIf:
                 self._create(item)
                 continue
             try:
-                simulation.api.actor = _USER
+                simulation.api.actor = USER
                 _update(simulation, item, found.raw)
             except ApiError as error:
                 inventory.reject(key, error.message, item.place)
@@ -298,72 +252,22 @@ class WhatIf:
 
     def _awaits_eviction(self) -> bool:
         """Return whether a pod from before the changes still has to leave its node, sooner or later."""
-        for name in self._evictions.tainted_nodes():
-            if self._evictions.are_due(pod for pod in self._simulation.world.pods_on(name) if self._is_old(pod)):
-                return True
-        return self._devices.is_due()
-
-    # -- what went ----------------------------------------------------------------------------------------------------
+        return any(self._log.is_old(timer.pod) for timer in self._simulation.evictions.timers())
 
     def _departures(self) -> list[Departure]:
-        simulation = self._simulation
-        victims = {victim.uid: by for victim, by in simulation.scheduling.preempted[self._first_preempted :]}
-        names = OwnerNames(simulation)
-        departures = []
-        for deletion in simulation.api.deletions[self._first_deletion :]:
-            pod = deletion.pod
-            if not self._is_old(pod) and not pod.view.spec.nodeName:
-                continue
-            cause, because = self._why(deletion, victims.get(pod.uid, ""))
-            seconds = round(deletion.time - self._start)
-            name = names.of(pod)
-            departures.append(Departure(pod.key, name, pod.view.spec.nodeName, cause, seconds, because))
-            if cause is Cause.TAINT and seconds >= self._due.get(pod.uid, seconds + 1):
-                departures[-1].would_go_anyway()
-        self._pair(departures, names)
-        _follow_repeated(departures)
-        return departures
-
-    def _why(self, deletion: Deletion, preemptor: str) -> tuple[Cause, str]:
-        pod, actor = deletion.pod, deletion.actor
-        if actor == TAINT_EVICTION:
-            return Cause.TAINT, self._evictions.of(deletion.pod).because
-        if actor == DEVICE_TAINT_EVICTION:
-            return Cause.DEVICE_TAINT, self._devices.because(pod.uid)
-        if actor == DRAIN:
-            return Cause.DRAIN, "node is drained"
-        if actor == SCHEDULER:
-            return Cause.PREEMPTED, f"made room for {preemptor}"
-        if actor == POD_GARBAGE or pod.view.spec.nodeName in self._removed:
-            return Cause.NODE_REMOVED, "its node is gone"
-        if actor == _USER:
-            return Cause.DELETED, "was deleted"
-        owner = self._simulation.owner_of(pod)
-        if owner is not None and Key(*owner) in self._new_templates and self._is_old(pod):
-            return Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
-        return Cause.CONTROLLER, "is no longer wanted"
-
-    def _pair(self, departures: list[Departure], names: OwnerNames) -> None:
-        """Name for each pod that went the one that its workload made in its stead."""
-        made: dict[str, dict[str, None]] = {}
-        for pod, _ in self._simulation.api.created_pods[self._first_created :]:
-            if name := names.of(pod):
-                made.setdefault(name, {})[pod.key] = None
-        for departure in departures:
-            successors = made.get(departure.workload)
-            if departure.cause is Cause.CONTROLLER or not successors:
-                continue
-            if departure.workload.startswith("DaemonSet "):
-                chosen = next((key for key in successors if self._node_of(key) == departure.node), "")
-            else:
-                chosen = departure.pod if departure.pod in successors else next(iter(successors))
-            if chosen:
-                del successors[chosen]
-                departure.replaced_by = chosen
-
-    def _node_of(self, key: str) -> str:
-        pod = self._simulation.world.view(KINDS.POD, key)
-        return str(pod.spec.nodeName) if pod is not None else ""
+        """Return the pods that left, and what replaces them."""
+        departures = list(self._log.departures())
+        for deletion, departure in departures:
+            if departure.cause is Cause.CONTROLLER and self._log.is_old(deletion.pod):
+                owner = self._simulation.owner_of(deletion.pod)
+                if owner is not None and Key(*owner) in self._new_templates:
+                    departure.cause, departure.because = Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
+            due = self._due.get(deletion.pod.uid) if departure.cause is Cause.TAINT else None
+            if due is not None and departure.seconds >= due:
+                departure.would_go_anyway()
+        self._log.pair(departures)
+        _follow_repeated(departure for _, departure in departures)
+        return [departure for _, departure in departures]
 
 
 def _follow_repeated(departures: Iterable[Departure]) -> None:

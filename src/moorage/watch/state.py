@@ -10,7 +10,8 @@ from moorage.control.framework.workloads import is_finished, is_ready
 from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.plan.outcome import NodeLine, PodLine, State, Usage
+from moorage.plan.outcome import NodeLine, Usage
+from moorage.plan.pod_lines import PodLine, State
 from moorage.watch.happenings import (
     Chronicle,
     Happening,

@@ -82,8 +82,13 @@ class Plan:
 
     @property
     def where(self) -> dict[str, str]:
-        """Pods by name, and their nodes; empty for those that wait."""
-        return {pod.name: pod.node for pod in self.outcome.pods}
+        """Pods that are on a node or wait for one by name, and their nodes; empty for those that wait."""
+        return {pod.name: pod.node for pod in self.outcome.pods if pod.is_present}
+
+    @property
+    def states(self) -> dict[str, str]:
+        """All pods by name, and their states."""
+        return {pod.name: pod.state.value for pod in self.outcome.pods}
 
     @property
     def why(self) -> dict[str, str]:
@@ -94,7 +99,8 @@ class Plan:
         return [f"{note.level.value} {note.line} {note.subject}: {note.message}" for note in self.outcome.notes]
 
     def nodes_of(self, workload_name: str) -> list[str]:
-        return sorted(pod.node for pod in self.outcome.pods if pod.workload.endswith(f"/{workload_name}"))
+        pods = (pod for pod in self.outcome.pods if pod.is_present)
+        return sorted(pod.node for pod in pods if pod.workload.endswith(f"/{workload_name}"))
 
     def what_if(self, changes: Changes | None = None, *documents: Raw | str) -> Difference:
         sources = written(*documents) if documents else []

@@ -19,10 +19,11 @@ from tests.unit.plan.device_worlds import (
 )
 from tests.unit.plan.planning import Plan, Raw, node
 
+from moorage.plan.departures import Cause
 from moorage.plan.report.markdown import MarkdownReport
 from moorage.plan.report.plain import plain
 from moorage.plan.report.text import TextReport
-from moorage.plan.what_if import Cause, Changes
+from moorage.plan.what_if import Changes
 
 GATES = {"TaintTolerationComparisonOperators": True, "DRADeviceTaintRules": True}
 

@@ -6,10 +6,11 @@ from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload, wr
 from moorage.control.framework.workloads import template_hash
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
+from moorage.plan.departures import Cause
 from moorage.plan.headroom import headroom
 from moorage.plan.node_changes import AddedNodes, parse_scale
 from moorage.plan.planner import Planner, Settings
-from moorage.plan.what_if import Cause, Changes
+from moorage.plan.what_if import Changes
 
 ZONE = "topology.kubernetes.io/zone"
 

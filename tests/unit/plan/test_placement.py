@@ -3,7 +3,7 @@
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 
-from moorage.plan.outcome import State
+from moorage.plan.pod_lines import State
 
 
 def priority_class(name: str, value: int, **fields: object) -> Raw:

@@ -3,6 +3,7 @@
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 
+from moorage.plan.departures import Cause, Departure
 from moorage.plan.node_changes import (
     ChangeError,
     ScaleChange,
@@ -12,7 +13,7 @@ from moorage.plan.node_changes import (
     parse_untaint,
 )
 from moorage.plan.simulation import loading
-from moorage.plan.what_if import Cause, Changes, Departure
+from moorage.plan.what_if import Changes
 
 TAINT = TaintChange("n1", "maintenance", "soon", "NoExecute")
 

@@ -1,8 +1,8 @@
 """Read the options of `moorage plan`, and print the plan in the form that is asked for.
 
 In: the command line. Out: the plan on standard output, complaints about unreadable files on standard error; exit 0 if
-a plan was made, 1 with --strict if it leaves something Pending or refused, 2 if something could not be read or the
-command line is wrong. Everything else is imported when it is needed.
+a plan was made, 1 with --strict if it leaves something Pending, evicted or refused, 2 if something could not be read
+or the command line is wrong. Everything else is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -87,7 +87,11 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @gates_option
 @config_option
 @seed_option
-@click.option("--strict", is_flag=True, help="Exit 1 if anything stays Pending or is refused, or a rollout stops.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit 1 if anything stays Pending, is evicted by a taint or is refused, or a rollout stops.",
+)
 @click.option(
     "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format."
 )

@@ -21,7 +21,7 @@ from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.acceptance import document_of
 from moorage.plan.explain.remedies.change import Change, ChangeKind, as_yaml
 from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.outcome import PlannedPod
+from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.simulation.simulation import Simulation
 
 _encode = msgspec.json.Encoder().encode

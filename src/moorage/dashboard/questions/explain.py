@@ -21,7 +21,7 @@ from moorage.plan.explain.node import explain_node, plain_node
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.target import Target, TargetError, find_target
 from moorage.plan.explain.text import verdict
-from moorage.plan.outcome import State
+from moorage.plan.pod_lines import State
 from moorage.plan.report.plain import as_data
 from moorage.plan.report.reasons import shortened
 from moorage.plan.simulation.simulation import Simulation

@@ -10,7 +10,8 @@ from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.model.kinds import KINDS
-from moorage.plan.outcome import Outcome, PodLine, State
+from moorage.plan.outcome import Outcome
+from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.report.grouping import by_reason
 from moorage.plan.report.plain import plain
 from moorage.plan.report.reasons import shortened, without_preemption
@@ -25,7 +26,8 @@ _DAEMON_SETS = "DaemonSet "
 
 def plan(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield one part: the whole plan."""
-    yield {**plain(base.plan), "done": True}
+    outcome = base.planner.with_evictions(base.simulation, base.plan)
+    yield {**plain(outcome), "done": True}
 
 
 def pending(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:

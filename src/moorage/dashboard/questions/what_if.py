@@ -2,7 +2,7 @@
 
 The first part is decided as the taint eviction controller decides, once for each distinct list of taints and
 tolerations; it is left out where the API server refuses a taint. The last is the simulation of `moorage plan` with the
-same changes, and what that prints as `whatIf`. How the two agree says `plan.taint_evictions`; the last part may add
+same changes, and what that prints as `whatIf`. How the two agree says `plan.eviction_forecast`; the last part may add
 pods that waited and got a tainted node, and those that go because of drains, devices, removed nodes, controllers and
 pods of higher priority.
 """
@@ -16,26 +16,25 @@ from moorage.admit.pod.tolerations import validate_taints
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.changes import kubectl_commands, plan_command, read_changes, read_until
 from moorage.model.types.node import Taint
+from moorage.plan.departures import Cause, Departure, OwnerNames
+from moorage.plan.eviction_forecast import EvictionForecast, forecast_evictions
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import NodeLine
-from moorage.plan.owner_names import OwnerNames
 from moorage.plan.report.plain import difference_data, summary
 from moorage.plan.simulation.simulation import Simulation
-from moorage.plan.taint_evictions import Foreseen, TaintEvictions
-from moorage.plan.what_if import Cause, Changes, Departure
+from moorage.plan.what_if import Changes
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     asked, until = read_changes(arguments), read_until(arguments)
     planner, simulation, before = base.planner, base.simulation, base.plan
     try:
-        evictions = TaintEvictions(simulation)
-        foreseen = evictions.foresee(asked.changes.taints, asked.changes.untaints, until)
+        forecast = forecast_evictions(simulation, asked.changes.taints, asked.changes.untaints, until)
         if not _is_refused(asked.changes):
             yield {
                 "part": "evictions",
-                "evicted": msgspec.to_builtins(_departures(simulation, foreseen, evictions.foresee((), ()))),
-                "tolerated": foreseen.tolerated,
+                "evicted": msgspec.to_builtins(_departures(simulation, forecast, forecast_evictions(simulation))),
+                "tolerated": forecast.tolerated,
             }
         commands = kubectl_commands(asked, planner.inventory)
         first_note = len(planner.inventory.notes)
@@ -61,11 +60,11 @@ def _is_refused(changes: Changes) -> bool:
     return any(validate_taints((taint,), "") for taint in taints)
 
 
-def _departures(simulation: Simulation, foreseen: Foreseen, without: Foreseen) -> list[Departure]:
-    due = {one.pod.uid: one.seconds for one in without.leaving}
+def _departures(simulation: Simulation, forecast: EvictionForecast, without: EvictionForecast) -> list[Departure]:
+    due = {one.pod.uid: one.seconds for one in without.evictions}
     names = OwnerNames(simulation)
     found = []
-    for pod, seconds, because in foreseen.leaving:
+    for pod, seconds, because in forecast.evictions:
         found.append(Departure(pod.key, names.of(pod), pod.view.spec.nodeName, Cause.TAINT, seconds, because))
         if seconds >= due.get(pod.uid, seconds + 1):
             found[-1].would_go_anyway()

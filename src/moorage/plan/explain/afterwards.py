@@ -1,7 +1,9 @@
-"""Say what happens to a pod on a node that the scheduler chose, where other components have other gates.
+"""Say what happens to a pod on a node that the scheduler chose: whether it is evicted or refused there.
 
-The controller manager may evict what the scheduler placed, and the kubelet refuse it, because each reads tolerations
-and node affinity with its own gates. Kubernetes: "Version Skew Strategy" of KEP-5471, KEP-5721 and KEP-5500.
+A toleration with `tolerationSeconds` lets the scheduler choose a node that the pod has to leave again. Where components
+have other gates, the controller manager may evict what the scheduler placed, and the kubelet refuse it, because each
+reads tolerations and node affinity with its own gates. Kubernetes: "Version Skew Strategy" of KEP-5471, KEP-5721 and
+KEP-5500.
 """
 
 from collections.abc import Iterator
@@ -24,7 +26,11 @@ def troubles_on(node: Node, pod: Pod, settings: Settings) -> Iterator[str]:
         settings.gates_of, (Component.SCHEDULER, Component.CONTROLLER_MANAGER, Component.KUBELET)
     )
     taints, spec = node.spec.taints, pod.spec
-    if manager != scheduler:
+    if manager == scheduler:
+        eviction = decide_eviction(taints, compile_tolerations(spec.tolerations, manager)) if taints else None
+        if eviction is not None and eviction.when is When.AFTER:
+            yield f"it would be evicted {eviction.seconds:,} s later, as would pods in its stead: {eviction.because}"
+    else:
         tolerations = compile_tolerations(spec.tolerations, manager, component="the controller manager")
         lost = tolerations.untolerated(taints, _EXECUTE)
         if lost and decide_eviction(taints, tolerations).when is When.NOW:

@@ -21,6 +21,7 @@ from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
+from moorage.plan.pod_lines import State
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.candidates import NO_SLOT, Candidates
@@ -43,10 +44,13 @@ class Standing(StrEnum):
     FITS = "Fits"
     PREEMPTS = "Preempts"
     PENDING = "Pending"
+    FAILED = "Failed"  # its kubelet refused it, or its containers failed
+    EVICTED = "Evicted"  # a taint made it leave its node
 
 
-#: The pod stays Pending, or others would have to leave for it.
-PENDING_STANDINGS = (Standing.PENDING, Standing.PREEMPTS)
+#: The pod runs nowhere, or others would have to leave for it.
+PENDING_STANDINGS = (Standing.PENDING, Standing.PREEMPTS, Standing.FAILED, Standing.EVICTED)
+_STANDINGS = {State.FAILED: Standing.FAILED, State.EVICTED: Standing.EVICTED}
 
 
 class ScoreRow(msgspec.Struct, frozen=True):
@@ -104,7 +108,7 @@ class Explanation(msgspec.Struct):
     not_all_tried: bool = False  # of the changes that might help: that took too long
     notes: tuple[Note, ...] = ()
     devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
-    troubles: tuple[str, ...] = ()  # why it does not stay there, where other components have other gates
+    troubles: tuple[str, ...] = ()  # why it does not stay there: taints, or other gates of other components
 
     @property
     def is_pending(self) -> bool:
@@ -152,7 +156,7 @@ class _Explaining:
             pod=pod.key,
             workload=pod.workload,
             story=self.target.story,
-            standing=Standing.BOUND if pod.node else Standing.FITS,
+            standing=_STANDINGS.get(pod.state, Standing.BOUND) if pod.node else Standing.FITS,
             node=pod.node,
             scheduler=pod.pod.spec.schedulerName,
             priority=pod.priority,
@@ -168,11 +172,15 @@ class _Explaining:
             seed=nodes.seed,
             notes=self._notes(),
         )
-        if pod.node:
+        if made.standing in _STANDINGS.values():
+            made.reason, made.message = pod.reason, pod.message
+        elif pod.node:
             made.devices = devices_of(pod.pod, self.world)
         else:
             self._decide(made, record, candidates)
-        if made.node in nodes.slot_of:
+        if pod.state is State.EVICTING:
+            made.troubles = (f"it is {pod.message}",)
+        elif made.node in nodes.slot_of and made.standing not in _STANDINGS.values():
             made.troubles = tuple(troubles_on(nodes.node(nodes.slot_of[made.node]), record.pod, self.settings))
         if self.node:
             made.column = self._column(candidates, feasible, rows)

@@ -14,7 +14,8 @@ from moorage.columns.cluster import PodRecord
 from moorage.control.framework.workloads import is_ready
 from moorage.plan.explain.target import TargetError
 from moorage.plan.input.inventory import Inventory, Note
-from moorage.plan.outcome import NodeLine, PlannedPod, node_lines, planned_pods, record_of
+from moorage.plan.outcome import NodeLine, node_lines
+from moorage.plan.pod_lines import PlannedPod, planned_pods, record_of
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import UNSCHEDULABLE

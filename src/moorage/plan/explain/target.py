@@ -12,11 +12,12 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.columns.cluster import PodRecord
 from moorage.control.framework.world import controller_of
+from moorage.lint.report.form import counted
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
-from moorage.plan.outcome import PlannedPod, planned_pods, record_of
+from moorage.plan.pod_lines import PRESENT, PlannedPod, PodRows, State, planned_pods, record_of
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import Action, Bind
@@ -60,8 +61,8 @@ def find_target(
     if kind == "Node":
         raise TargetError(f"{text!r} is a node, not a pod: {_WHAT_TO_WRITE}")
     if kind == "Pod":
-        for pod in planned_pods(simulation):
-            if _is_named(pod.pod, where, name) and pod.pod.metadata.deletionTimestamp is not None and not pod.node:
+        for pod in PodRows(simulation).all():
+            if pod.state is State.TERMINATING and _is_named(pod.pod, where, name) and not pod.node:
                 return _target(simulation, pod)
     simulation.controllers.work()
     simulation.scheduling.take_in()
@@ -118,20 +119,21 @@ def _check_one(simulation: Simulation, namespace: str, name: str) -> None:
 
 
 def _pod_named(simulation: Simulation, inventory: Inventory, namespace: str, name: str) -> PlannedPod:
-    pods = planned_pods(simulation)
-    for pod in pods:
-        if _is_named(pod.pod, namespace, name):
-            return pod
+    pods = PodRows(simulation).all()
+    for states in (PRESENT, (State.TERMINATING,), (State.FAILED, State.EVICTED)):
+        for pod in pods:
+            if pod.state in states and _is_named(pod.pod, namespace, name):
+                return pod
     raise TargetError(_not_there(pods, inventory, namespace, name))
 
 
 def _not_there(pods: Sequence[PlannedPod], inventory: Inventory, namespace: str, name: str) -> str:
     where = f" in namespace {namespace!r}" if namespace else ""
-    finished = [
-        item for item in inventory.of_kind("Pod") if item.key.name == name and namespace in ("", item.key.namespace)
-    ]
-    if finished:
-        return f"pod {name!r}{where} has ended ({finished[0].view.status.phase}): it needs no node"
+    for pod in pods:
+        if _is_named(pod.pod, namespace, name):
+            if pod.state in (State.ENDED, State.SUCCEEDED):
+                return f"pod {name!r}{where} has ended ({pod.pod.status.phase}): it needs no node"
+            return f"pod {name!r}{where} is gone ({pod.state.value}): {pod.message}"
     refused = [n for n in inventory.notes if n.subject.endswith((f" {name}", f"/{name}")) and n.level == "error"]
     if refused:
         return f"pod {name!r} was refused: {refused[0].message}"
@@ -258,7 +260,8 @@ def _of_workload(simulation: Simulation, item: Item) -> Target:
     for kind, owner, message in simulation.controllers.refused_creates():
         above = simulation.world.get(kind, owner)
         if above is not None and Key(*simulation.workload_of(above)) == key:
-            raise TargetError(f"{key} has no pods: {message}")
+            has = f"{counted(len(pods), 'pod')} of {key} on nodes, and no more" if pods else f"{key} has no pods"
+            raise TargetError(f"{has}: {message}")
     following = _next_pod(simulation, key, pods)
     if following is not None:
         whole = "the pod" if len(pods) == 1 else f"all {len(pods)} pods"

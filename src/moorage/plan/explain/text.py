@@ -13,7 +13,7 @@ from moorage.plan.report.grouping import by_request
 from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW
 from moorage.schedule.diagnosis import Refusal, event_note
 
-_COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW, Standing.PENDING: RED}
+_COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW}
 _ANSWER = {Answer.YES: ("yes", GREEN), Answer.NO: ("NO ", RED), Answer.NOTHING: ("-  ", DIM)}
 _MAX_ROWS = 6
 _MAX_SUGGESTED = 6
@@ -52,7 +52,7 @@ class ExplanationText(ExplanationLines):
         yield f"{self._styled(f'pod {printable(told.pod)}', BOLD)}{whose}"
         if told.story:
             yield from self._wrapped("  ", 2, f"({told.story})", DIM)
-        standing = self._styled(told.standing.value, _COLOUR[told.standing])
+        standing = self._styled(told.standing.value, _COLOUR.get(told.standing, RED))
         yield from self._wrapped(f"  {standing}: ", 4, verdict(told))
         for trouble in told.troubles:
             yield from self._wrapped("  ", 4, f"But {trouble}", RED)
@@ -220,6 +220,10 @@ def verdict(told: Explanation) -> str:
         again = {group.nodes: group for group in told.groups if told.node in group.nodes}
         would = f"it would not be put there again: {_said(next(iter(again.values())).refusals)}" if again else ""
         return f"on node {told.node}. {would or f'Were it scheduled again, {of} would do.'}"
+    if told.standing is Standing.FAILED:
+        return f"the kubelet of node {told.node} refused it" if told.reason != "Failed" else f"failed on {told.node}"
+    if told.standing is Standing.EVICTED:
+        return f"had to leave node {told.node}"
     if told.standing is Standing.FITS:
         if told.feasible == 1:
             return f"goes to {told.node}, the only node of {told.nodes:,} on which it fits"

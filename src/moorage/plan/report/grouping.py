@@ -7,12 +7,32 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from moorage.columns.resources import CPU, MEMORY
+from moorage.lint.report.form import counted
+from moorage.plan.departures import Departure
 from moorage.plan.devices import DeviceCount, DeviceLine
-from moorage.plan.outcome import NodeLine, Outcome, PodLine, State, Usage, shown_usage
+from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
+from moorage.plan.pod_lines import NODE_NOT_READY, PodLine, State
 
 NO_WORKLOAD = "Pods without a controller"
 MAX_NODES = 12
 MAX_NAMES = 4
+
+
+#: How reports call the states of pods, in the order in which they count them.
+STATE_WORDS = {
+    State.PLACED: "placed",
+    State.BOUND: "already there",
+    State.PENDING: "Pending",
+    State.EVICTING: "to be evicted",
+    State.EVICTED: "evicted",
+    State.FAILED: "failed",
+    State.REFUSED: "refused",
+    State.PREEMPTED: "preempted",
+    State.SUCCEEDED: "succeeded",
+    State.DELETED: "deleted",
+    State.TERMINATING: "terminating",
+    State.ENDED: "ended before",
+}
 
 
 class WorkloadGroup(msgspec.Struct):
@@ -20,14 +40,11 @@ class WorkloadGroup(msgspec.Struct):
 
     name: str
     nodes: dict[str, list[PodLine]]
-    bound: int
-    placed: int
-    pending: int
+    states: Counter[State]
 
     @property
     def counts(self) -> str:
-        parts = [(self.placed, "placed"), (self.bound, "already there"), (self.pending, "Pending")]
-        return ", ".join(f"{number:,} {word}" for number, word in parts if number)
+        return ", ".join(f"{self.states[state]:,} {word}" for state, word in STATE_WORDS.items() if self.states[state])
 
 
 class PendingGroup(msgspec.Struct):
@@ -47,22 +64,55 @@ def by_workload(outcome: Outcome, *, everything: bool) -> list[WorkloadGroup]:
     groups: dict[str, WorkloadGroup] = {}
     for pod in outcome.pods:
         name = pod.workload or NO_WORKLOAD
-        group = groups.setdefault(name, WorkloadGroup(name, {}, 0, 0, 0))
-        if pod.state is State.PENDING:
-            group.pending += 1
-            continue
-        if pod.state is State.BOUND:
-            group.bound += 1
-            if not everything:
-                continue
-        else:
-            group.placed += 1
-        group.nodes.setdefault(pod.node, []).append(pod)
-    return [group for group in groups.values() if everything or group.placed or group.pending]
+        group = groups.setdefault(name, WorkloadGroup(name, {}, Counter()))
+        group.states[pod.state] += 1
+        if pod.is_on_node and (everything or pod.state is not State.BOUND):
+            group.nodes.setdefault(pod.node, []).append(pod)
+    return [group for group in groups.values() if everything or group.nodes or group.states[State.PENDING]]
+
+
+def first_evictions(outcome: Outcome) -> list[Departure]:
+    """Return the evictions, but for workloads of which they never end only the first ones."""
+    looping = {loop.workload for loop in outcome.loops}
+    first: dict[str, int] = {}
+    for one in outcome.evicted:
+        first.setdefault(one.workload, one.seconds)
+    return [one for one in outcome.evicted if one.workload not in looping or one.seconds == first[one.workload]]
+
+
+def later_evictions(outcome: Outcome) -> list[PodLine]:
+    """Return the pods that taints evict after the time that is shown, but for those of workloads that never end it."""
+    looping = {loop.workload for loop in outcome.loops}
+    return [pod for pod in outcome.of_state(State.EVICTING) if pod.workload not in looping]
+
+
+def on_unready_nodes(outcome: Outcome) -> list[PodLine]:
+    return [pod for pod in outcome.pods if pod.reason == NODE_NOT_READY]
+
+
+def counts_of(outcome: Outcome) -> list[tuple[State, str]]:
+    """Return how many pods of each state there are, in words; states without pods are left out, but for `placed`."""
+    counts = outcome.count()
+    return [
+        (state, f"{counts[state]:,} {word}")
+        for state, word in STATE_WORDS.items()
+        if counts[state] or state is State.PLACED
+    ]
+
+
+def other_refusals(outcome: Outcome) -> list[str]:
+    """Return what else was refused or not read, besides pods: `2 objects refused`."""
+    objects = outcome.rejected - len(outcome.of_state(State.REFUSED))
+    workloads = sum(not failed.refused for failed in outcome.failed)
+    return [
+        *([f"{counted(workloads, 'workload')} refused"] if workloads else ()),
+        *([f"{counted(objects, 'object')} refused"] if objects > 0 else ()),
+        *([f"{outcome.unreadable:,} unreadable"] if outcome.unreadable else ()),
+    ]
 
 
 def by_reason(pods: Iterable[PodLine]) -> list[PendingGroup]:
-    """Group pods by what is said of them, their own names aside."""
+    """Group pods by reason and message, their own names aside."""
     groups: dict[tuple[str, str], PendingGroup] = {}
     for pod in pods:
         message = pod.message.replace(f'pod "{pod.key}": ', "")  # as Kubernetes begins messages about claims
@@ -79,7 +129,7 @@ def _without_name(message: str, name: str) -> str:
 
 def with_devices(pods: Iterable[PodLine], *, everything: bool) -> list[PodLine]:
     """Return the pods that have devices; unless `everything`, only those that had no node when the plan began."""
-    return [pod for pod in pods if pod.devices and (everything or pod.state is State.PLACED)]
+    return [pod for pod in pods if pod.devices and (everything or pod.state is not State.BOUND)]
 
 
 def by_request(devices: Iterable[DeviceLine]) -> list[tuple[str, str, str]]:

@@ -8,24 +8,30 @@ import msgspec
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
+from moorage.plan.departures import Departure
 from moorage.plan.outcome import NodeLine, Outcome, shown_usage
+from moorage.plan.pod_lines import State
 from moorage.plan.report.grouping import (
     PendingGroup,
     average,
     by_reason,
     by_request,
     by_workload,
+    counts_of,
+    first_evictions,
     fullest_nodes,
+    later_evictions,
     names,
+    on_unready_nodes,
+    other_refusals,
     other_resources,
     other_totals,
     shown_devices,
     with_devices,
 )
-from moorage.plan.report.plain import summary
 from moorage.plan.report.reasons import shortened
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Departure, Difference
+from moorage.plan.what_if import Difference
 
 _MAX_ROWS = 100
 #: Longer tables are folded, unless they say what is wrong.
@@ -42,15 +48,12 @@ class MarkdownReport:
     def lines(
         self, outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None
     ) -> Iterator[str]:
-        numbers = summary(outcome)
         yield "# Plan"
         yield ""
-        yield (
-            f"{counted(numbers['pods'], 'pod')} on {counted(numbers['nodes'], 'node')}: "
-            f"**{numbers['placed']:,} placed**, {numbers['bound']:,} already there, "
-            f"**{numbers['pending']:,} Pending**, {counted(numbers['rejectedObjects'], 'object')} refused, "
-            f"{numbers['unreadable']:,} unreadable."
-        )
+        counts = [f"**{text}**" if state in _MARKED else text for state, text in counts_of(outcome)]
+        pods = counted(sum(outcome.count().values()), "pod")
+        parts = ", ".join((*counts, *other_refusals(outcome)))
+        yield f"{pods} on {counted(len(outcome.nodes), 'node')}: {parts}."
         yield ""
         if difference is not None:
             yield from self._difference(difference)
@@ -59,6 +62,7 @@ class MarkdownReport:
         yield from self._placements(outcome)
         yield from self._devices(outcome)
         yield from self._pending(outcome)
+        yield from self._evicted(outcome)
         yield from self._nodes(outcome)
         room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
         room += [(name, f"not counted: {why}") for name, why in outcome.no_headroom.items()]
@@ -98,13 +102,24 @@ class MarkdownReport:
             for workload, pods in group.workloads.items()
         ]
         rows += [
-            (failed.workload, "", "", _with_hint(f"FailedCreate: {failed.message}", failed.hint))
+            (failed.workload, failed.counts, "", _with_hint(f"FailedCreate: {failed.message}", failed.hint))
             for failed in outcome.failed
         ]
         yield from _table("Pending", ("workload", "pods", "names", "reason"), self._cut(rows))
         yield from self._messages(groups)
         gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
         yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
+
+    def _evicted(self, outcome: Outcome) -> Iterator[str]:
+        failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in outcome.of_state(State.FAILED)]
+        yield from _table("Failed", ("pod", "node", "reason"), self._cut(failed))
+        rows = [_departure_row(row) for row in self._cut(first_evictions(outcome))]
+        rows += [(pod.key, pod.node, f"{pod.evicted_after} s", pod.message, "") for pod in later_evictions(outcome)]
+        yield from _table("Evicted", _DEPARTURE_HEAD, self._cut(rows))
+        loops = [(loop.workload, f"{loop.seconds} s", loop.because) for loop in outcome.loops]
+        yield from _table("Evicted again and again", ("workload", "every", "because"), loops)
+        unready = [(pod.key, pod.node, pod.message) for pod in on_unready_nodes(outcome)]
+        yield from _table("On nodes that are not ready", ("pod", "node", "reason"), self._cut(unready), folds=True)
 
     def _messages(self, groups: Sequence[PendingGroup]) -> Iterator[str]:
         """Print the messages in full, folded, where the table has them shortened."""
@@ -144,16 +159,15 @@ class MarkdownReport:
         yield ""
         yield from (f"- {_cell(change)}" for change in difference.changes)
         yield ""
-        rows = [
-            (row.pod, row.node, f"{row.seconds} s", f"{row.cause.value}: {row.because}", _then(row))
-            for row in self._cut(difference.evicted)
-        ]
-        yield from _table("Evicted and moved", ("pod", "from", "after", "because", "then"), rows)
+        rows = [_departure_row(row) for row in self._cut(difference.evicted)]
+        yield from _table("Evicted and moved", _DEPARTURE_HEAD, rows)
         replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.rolled)]
         yield from _table("Replaced by a rolling update", ("pod", "workload", "from", "then"), replaced)
         yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
         placed = [(pod.key, pod.node) for pod in self._cut(difference.placed)]
         yield from _table("Newly placed", ("pod", "node"), placed)
+        failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in self._cut(difference.failed)]
+        yield from _table("Newly failed", ("pod", "node", "reason"), failed)
         if difference.is_empty:
             yield "Nothing moves."
             yield ""
@@ -163,6 +177,8 @@ class MarkdownReport:
 
 
 _MAIN = (CPU, MEMORY)
+_DEPARTURE_HEAD = ("pod", "from", "after", "because", "then")
+_MARKED = frozenset({State.PLACED, State.PENDING, State.EVICTING, State.EVICTED, State.FAILED, State.REFUSED})
 _END_OF_FOLD = ("", "</details>", "")
 
 
@@ -198,6 +214,10 @@ def _rollout(rollout: Rollout) -> Iterator[str]:
             yield from rollout.fix.split("\n")
             yield "```"
     yield ""
+
+
+def _departure_row(row: Departure) -> tuple[str, ...]:
+    return row.pod, row.node, f"{row.seconds} s", f"{row.cause.value}: {row.because}", _then(row)
 
 
 def _then(row: Departure) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from moorage.lint.report.documents import encoded
-from moorage.plan.outcome import NodeLine, Outcome, State
+from moorage.plan.outcome import NodeLine, Outcome
 from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Difference
 from moorage.schedule.plugins.node_resources_fit import shown
@@ -20,6 +20,8 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
         "summary": summary(outcome),
         "pods": as_data(outcome.pods),
         "nodes": [_node(node) for node in outcome.nodes],
+        "evicted": as_data(outcome.evicted),
+        "evictionLoops": as_data(outcome.loops),
         "preempted": as_data(outcome.preempted),
         "failedCreates": as_data(outcome.failed),
         "notes": as_data(outcome.notes),
@@ -61,14 +63,13 @@ def as_yaml(document: dict[str, Any]) -> str:
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:
+    """Return the numbers of a plan: `pods` is the sum of the states."""
+    counts = outcome.count()
     return {
         "nodes": len(outcome.nodes),
-        "pods": len(outcome.pods),
-        "bound": len(outcome.of_state(State.BOUND)),
-        "placed": len(outcome.of_state(State.PLACED)),
-        "pending": len(outcome.pending),
+        "pods": sum(counts.values()),
+        **{state.lower(): number for state, number in counts.items()},
         "failedWorkloads": len(outcome.failed),
-        "preempted": len(outcome.preempted),
         "rejectedObjects": outcome.rejected,
         "files": outcome.sources,
         "unreadable": outcome.unreadable,
@@ -102,4 +103,5 @@ def difference_data(difference: Difference) -> dict[str, Any]:
         "blocked": [{"pod": pod, "message": message} for pod, message in difference.blocked],
         "placed": as_data(difference.placed),
         "pending": as_data(difference.pending),
+        "failed": as_data(difference.failed),
     }

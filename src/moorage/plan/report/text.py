@@ -11,9 +11,11 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import folded, printable, visible_length
+from moorage.plan.departures import Departure
 from moorage.plan.headroom import MAX_MORE
 from moorage.plan.input.inventory import Note
-from moorage.plan.outcome import NodeLine, Outcome, State, Usage, shown_usage
+from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
+from moorage.plan.pod_lines import PodLine, State, when_text
 from moorage.plan.report.grouping import (
     MAX_NODES,
     PendingGroup,
@@ -21,9 +23,14 @@ from moorage.plan.report.grouping import (
     by_reason,
     by_request,
     by_workload,
+    counts_of,
+    first_evictions,
     fullest_nodes,
     histogram,
+    later_evictions,
     names,
+    on_unready_nodes,
+    other_refusals,
     other_resources,
     other_totals,
     shown_devices,
@@ -31,11 +38,16 @@ from moorage.plan.report.grouping import (
 )
 from moorage.plan.report.reasons import shortened
 from moorage.plan.rollout import Rollout, RolloutStep
-from moorage.plan.what_if import Departure, Difference
+from moorage.plan.what_if import Difference
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 Row = TypeVar("Row")
 _LEVEL_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
+_STATE_COLOURS = {State.PLACED: GREEN, State.PENDING: YELLOW} | dict.fromkeys(
+    (State.EVICTING, State.EVICTED, State.FAILED, State.REFUSED), RED
+)
+#: States of pods that are not there any more for reasons that surprise no one: printed with --all.
+_GONE = frozenset({State.DELETED, State.TERMINATING, State.ENDED, State.SUCCEEDED})
 _BAR = 10
 _MAX_ROWS = 30
 #: Two bars with their numbers, and the number of pods.
@@ -95,10 +107,16 @@ class TextReport(TerminalLines):
         if rollout is not None:
             yield from self._rollout(rollout)
         yield from self._section("Devices", self._devices(outcome))
-        yield from self._section("Pending", self._pending(outcome))
-        yield from self._section("Not created", self._failed(outcome))
+        yield from self._section("Pending", self._grouped(outcome.pending))
+        yield from self._section("Failed", self._failed(outcome.of_state(State.FAILED)))
+        yield from self._section("Not created", self._refused(outcome))
+        yield from self._section("Evicted", self._evicted(outcome))
+        yield from self._section("On nodes that are not ready", self._grouped(on_unready_nodes(outcome)))
         yield from self._section("Preempted", self._preempted(outcome))
         yield from self._nodes(outcome)
+        if self._all:
+            gone = [pod for pod in outcome.pods if pod.state in _GONE]
+            yield from self._section("Gone", self._grouped(gone))
         yield from self._section("Room for more pods", self._headroom(outcome))
         yield from self._section("Notes", self._notes(outcome))
         yield from folded(self._summary(outcome), max(self._width, 80), "  ")
@@ -132,8 +150,9 @@ class TextReport(TerminalLines):
                 yield from self._wrapped("    ", 6, f"{request} (claim {claim}): {devices}")
         yield from self._left_out(len(rows) - len(shown), "pod")
 
-    def _pending(self, outcome: Outcome) -> Iterator[str]:
-        groups = by_reason(outcome.pending)
+    def _grouped(self, pods: list[PodLine]) -> Iterator[str]:
+        """Print pods by workload, those with the same reason above it."""
+        groups = by_reason(pods)
         shown = self._cut(groups, _MAX_ROWS)
         for group in shown:
             yield from self._waiting(group)
@@ -142,7 +161,7 @@ class TextReport(TerminalLines):
 
     def _message(self, group: PendingGroup) -> Iterator[str]:
         message = group.message if self._all else shortened(group.message)
-        return self._wrapped("    ", 6, f"{group.reason}: {message}")
+        return self._wrapped("    ", 6, f"{group.reason}: {message}" if message else group.reason)
 
     def _waiting(self, group: PendingGroup) -> Iterator[str]:
         """Print a line for each workload whose pods wait for the same reason."""
@@ -159,15 +178,32 @@ class TextReport(TerminalLines):
                 yield from self._wrapped("  ", 4, f"{number}{which}", style=YELLOW)
         yield from self._left_out(len(workloads) - len(shown), "workload")
 
-    def _failed(self, outcome: Outcome) -> Iterator[str]:
+    def _failed(self, pods: Sequence[PodLine]) -> Iterator[str]:
+        shown = self._cut(pods, _MAX_ROWS)
+        for pod in shown:
+            yield f"  {self._styled(printable(pod.key), RED)} on {printable(pod.last_node)}"
+            yield from self._wrapped("    ", 6, f"{pod.reason}: {pod.message}" if pod.message else pod.reason)
+        yield from self._left_out(len(pods) - len(shown), "pod")
+
+    def _refused(self, outcome: Outcome) -> Iterator[str]:
         for failed in outcome.failed:
-            yield f"  {self._styled(printable(failed.workload), RED)}  {printable(failed.source)}:{failed.line}"
+            counts = f"  {failed.counts}" if failed.counts else ""
+            yield f"  {self._styled(printable(failed.workload), RED)}  {printable(failed.source)}:{failed.line}{counts}"
             yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
             yield from self._hint("    ", failed.hint)
 
     def _hint(self, indent: str, hint: str | msgspec.UnsetType) -> Iterator[str]:
         if hint:
             yield from self._wrapped(f"{indent}{self._styled('hint:', CYAN)} ", len(indent) + 6, str(hint))
+
+    def _evicted(self, outcome: Outcome) -> Iterator[str]:
+        """Print the pods that taints evict without any change, and once for each workload that it never ends."""
+        yield from self._departures(first_evictions(outcome))
+        for loop in outcome.loops:
+            every = f"every {loop.seconds:,} s" if loop.seconds else "at once"
+            yield from self._wrapped(f"  {self._styled(printable(loop.workload), RED)}  ", 4, f"evicted again {every}")
+            yield from self._wrapped("    ", 6, loop.because, style=DIM)
+        yield from self._grouped(later_evictions(outcome))
 
     def _preempted(self, outcome: Outcome) -> Iterator[str]:
         shown = self._cut(outcome.preempted, _MAX_ROWS)
@@ -229,6 +265,7 @@ class TextReport(TerminalLines):
         yield from self._section("Replaced by a rolling update", self._rolled(difference.rolled))
         yield from self._section("Blocked", self._blocked(difference))
         yield from self._section("Newly placed", self._placed(difference))
+        yield from self._section("Newly failed", self._failed(difference.failed))
         if difference.is_empty:
             yield "Nothing moves."
             yield ""
@@ -245,7 +282,7 @@ class TextReport(TerminalLines):
     def _departures(self, departures: list[Departure]) -> Iterator[str]:
         rows = self._cut(departures, _MAX_ROWS)
         for seconds in sorted({row.seconds for row in rows}):
-            yield f"  {_when(seconds)}"
+            yield f"  {when_text(seconds)}"
             for row in (row for row in rows if row.seconds == seconds):
                 yield f"    {printable(row.pod)} leaves {printable(row.node) or 'the queue'} {self._then(row)}"
                 yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=DIM)
@@ -331,24 +368,10 @@ class TextReport(TerminalLines):
                 yield from self._hint("  ", f"{counted(number, 'object')}: {hint}")
 
     def _summary(self, outcome: Outcome) -> str:
-        placed, bound = len(outcome.of_state(State.PLACED)), len(outcome.of_state(State.BOUND))
-        parts = [self._styled(f"{placed:,} placed", GREEN if placed else "")]
-        if bound:
-            parts.append(f"{bound:,} already there")
-        if outcome.pending:
-            parts.append(self._styled(f"{len(outcome.pending):,} Pending", YELLOW))
-        if outcome.failed:
-            parts.append(self._styled(f"{counted(len(outcome.failed), 'workload')} refused", RED))
-        if outcome.rejected:
-            parts.append(self._styled(f"{counted(outcome.rejected, 'object')} refused", RED))
-        if outcome.unreadable:
-            parts.append(self._styled(f"{outcome.unreadable:,} unreadable", RED))
+        parts = [self._styled(text, _STATE_COLOURS.get(state, "")) for state, text in counts_of(outcome)]
+        parts += [self._styled(text, RED) for text in other_refusals(outcome)]
         kinds = ", ".join(f"{printable(kind)}" for kind in sorted(outcome.passed_over)[:5])
         others = counted(sum(outcome.passed_over.values()), "object")
         over = f"; {others} of other kinds passed over ({kinds})" if kinds else ""
-        on = f"{counted(len(outcome.pods), 'pod')} on {counted(len(outcome.nodes), 'node')}"
+        on = f"{counted(sum(outcome.count().values()), 'pod')} on {counted(len(outcome.nodes), 'node')}"
         return f"{on}: {', '.join(parts)}{over}."
-
-
-def _when(seconds: int) -> str:
-    return "at once" if seconds == 0 else f"after {seconds:,} s"

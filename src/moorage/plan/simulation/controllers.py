@@ -187,7 +187,7 @@ class Controllers:
             for kind in row.started_by:
                 self._started_by.setdefault(kind, []).append(name)
         #: Nodes that were in the cluster at some time: pods on others are not collected for want of their node.
-        self._known_nodes: set[str] = set()
+        self.known_nodes: set[str] = set()
         self._has_collectors = False
         #: Owners that the input does not have and that nothing stands in for: their dependents are let be.
         self.absent_owners: set[str] = set()
@@ -225,7 +225,7 @@ class Controllers:
             names += self._started_by.pop(kind.name, ())
         if kind is KINDS.NODE:
             if new is not None:
-                self._known_nodes.add(new.name)
+                self.known_nodes.add(new.name)
                 node: Node = new.view
                 if any(taint.effect == NO_EXECUTE for taint in node.spec.taints):
                     names.append(TAINT_EVICTION)
@@ -268,7 +268,7 @@ class Controllers:
             return False
         if controller == POD_GARBAGE:
             node = found.view.spec.nodeName
-            return bool(node) and node not in self._known_nodes
+            return bool(node) and node not in self.known_nodes
         return controller == GARBAGE and any(
             owner.uid in self.absent_owners for owner in found.view.metadata.ownerReferences
         )

@@ -33,6 +33,8 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.plan.simulation.api import Clock, SimulatedApi, TooManyWrites
 from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS, NODE_LIFECYCLE, Controllers
+from moorage.plan.simulation.evictions import Evictions
+from moorage.plan.simulation.pod_history import PodHistory
 from moorage.plan.simulation.scheduling import SimulatedScheduler
 from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims
@@ -51,6 +53,8 @@ _replace = msgspec.structs.replace
 class SimulatedKubelets:
     """The kubelets of all nodes. `down` are the nodes whose kubelet does not answer, or whose Ready is not True.
 
+    A kubelet that reports that its node is not ready goes on renewing its Lease; one that is silent does not.
+
     Unless `ends`, containers run until their pod is deleted: a plan shows Jobs at work.
     """
 
@@ -63,6 +67,7 @@ class SimulatedKubelets:
         self.down: set[str] = set()
         self._pods: dict[str, Pod] = {}
         self._leases: dict[str, Object] = {}
+        self._unready: dict[str, Node] = {}  # nodes that their kubelets report as not ready
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
@@ -81,12 +86,16 @@ class SimulatedKubelets:
         if kind is KINDS.NODE:
             if new is not None and self._is_alive(new.view, old):
                 self.down.discard(new.name)
+                self._unready.pop(new.name, None)
                 self.state.node_changed(new.view, now)
                 if self._api.clock.elapsed:
                     self._renew(new.view)
             elif (gone := new or old) is not None:
                 (self.down.add if new is not None else self.down.discard)(gone.name)
                 self.state.node_gone(gone.name)
+                self._unready.pop(gone.name, None)
+                if new is not None and _ready_status(new.view) == "False" and not _is_stopped(new.view):
+                    self._unready[new.name] = new.view
         elif kind is KINDS.PERSISTENT_VOLUME_CLAIM or kind is KINDS.PERSISTENT_VOLUME:
             self._mounts.changed([Delta(old, new)])
             self.state.volumes_changed(now)
@@ -96,12 +105,11 @@ class SimulatedKubelets:
                 self.state.claims_changed({new.key}, now)
 
     def _is_alive(self, node: Node, old: Object | None) -> bool:
-        if node.metadata.annotations.get(STOPPED) == "true":
+        if _is_stopped(node):
             return False
         if old is not None:
             return node.metadata.name not in self.down
-        ready = next((one.status for one in node.status.conditions if one.type == "Ready"), "True")
-        return ready == "True" or not node.metadata.resourceVersion
+        return _ready_status(node) == "True" or not node.metadata.resourceVersion
 
     def work(self) -> bool:
         """Take what was bound and do what is due, a few pods at a time. Return whether there was anything."""
@@ -129,8 +137,8 @@ class SimulatedKubelets:
         return bool(actions)
 
     def renew_leases(self) -> None:
-        """Show the node lifecycle controller a renewed Lease of every node that is alive."""
-        for node in list(self.state.nodes.values()):
+        """Show the node lifecycle controller a renewed Lease of every node whose kubelet is alive."""
+        for node in (*self.state.nodes.values(), *self._unready.values()):
             self._renew(node)
 
     def _renew(self, node: Node) -> None:
@@ -140,6 +148,14 @@ class SimulatedKubelets:
             lease = Object(KINDS.LEASE, f"{LEASE_NAMESPACE}/{name}", 0, view=convert_view(document, Lease))
             loop.changed(KINDS.LEASE, self._leases.get(name), lease)
             self._leases[name] = lease
+
+
+def _is_stopped(node: Node) -> bool:
+    return node.metadata.annotations.get(STOPPED) == "true"
+
+
+def _ready_status(node: Node) -> str:
+    return next((one.status for one in node.status.conditions if one.type == "Ready"), "True")
 
 
 def _endless(pod: Pod) -> Pod:
@@ -159,7 +175,9 @@ PATIENCE = 120.0
 HORIZON = 48 * 3600.0
 MAX_ROUNDS = 100_000
 MAX_REFUSED = 200
-MAX_EVICTED = 100
+MAX_EVICTED = 20
+#: Pods that are evicted again and again as time passes are replaced about as often as this.
+MAX_GENERATIONS = 50
 _INFINITY = float("inf")
 #: Kind, namespace and name.
 OwnerName = tuple[str, str, str]
@@ -214,8 +232,9 @@ class Simulation:
         )
         self.scheduling = SimulatedScheduler(self.api, self.gates, settings.configuration, settings.seed, evaluations)
         self.scheduler, self.cluster = self.scheduling.scheduler, self.scheduling.cluster
-        self.order: dict[str, int] = {}  # UIDs of pods, in the order in which they were made
-        self.finished: set[str] = set()  # UIDs of pods that are over
+        self.evictions = Evictions(self)
+        self.history = PodHistory(self)
+        self.order = self.history.order  # UIDs of pods, in the order in which they were made
         self.bound_at_start: set[str] = set()
         #: Workloads that stand in for others of the same uid: what the others are called.
         self.shown_owners: dict[str, OwnerName] = {}
@@ -223,19 +242,12 @@ class Simulation:
         self.stopped = ""
         self._lives = lives
         self._deletions_seen = 0
-        self._evictions: Counter[str] = Counter()
-        self.api.listeners.append(self._count)
+        self._evictions: Counter[str] = Counter()  # by controller, in all
+        self._evictions_now: Counter[str] = Counter()  # by controller, since time went on
 
     def _report(self, report: Report) -> None:
         self.reports.append((self.clock.elapsed, report))
         self.told(report)
-
-    def _count(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is KINDS.POD and new is not None:
-            if old is None:
-                self.order[new.uid] = len(self.order)
-            if new.view.status.phase in FINISHED_PHASES:
-                self.finished.add(new.uid)
 
     # -- time ---------------------------------------------------------------------------------------------------------
 
@@ -272,9 +284,14 @@ class Simulation:
         for one in deletions[self._deletions_seen :]:
             if one.actor in EVICTIONS:
                 self._evictions[one.actor] += 1
+                self._evictions_now[one.actor] += 1
         self._deletions_seen = len(deletions)
         limit = MAX_EVICTED + 2 * self.world.count(KINDS.POD)
-        return next((actor for actor, number in self._evictions.items() if number > limit), "")
+        for counts, most in ((self._evictions_now, limit), (self._evictions, MAX_GENERATIONS * limit)):
+            for actor, number in counts.items():
+                if number > most:
+                    return actor
+        return ""
 
     def _refused_without_end(self) -> str:
         """Say why nodes refuse pods again and again, and whose the last one was."""
@@ -286,11 +303,14 @@ class Simulation:
 
     def settle(self, awaits_eviction: Callable[[], bool] = lambda: False) -> None:
         """Go on until nothing more happens; evictions by taints are waited for while `awaits_eviction` says so."""
-        quiet_since, limit = self.clock.now, self.clock.now + HORIZON
+        begun = quiet_since = self.clock.now
+        limit, repetitions = begun + HORIZON, self.history.repetitions
         while True:
             if self.work():
                 quiet_since = self.clock.now
-            soon = self._next_time(evictions=False)
+            # Pods that come and go for ever are no reason to go on looking at nodes.
+            looks = self.clock.now < begun + PATIENCE or self.history.repetitions == repetitions
+            soon = self._next_time(evictions=False, looks=looks)
             if soon > quiet_since + PATIENCE:
                 soon = _INFINITY
             evicts = self.controllers.next_time(only=EVICTIONS)
@@ -299,6 +319,10 @@ class Simulation:
             if self.stopped or soon > limit:
                 return
             self._advance(soon)
+
+    def settle_with_evictions(self) -> None:
+        """Go on until nothing more happens, and all pods have left that taints evict, but for those that come again."""
+        self.settle(lambda: any(not self.history.is_repetition(timer) for timer in self.evictions.timers()))
 
     def run_until(self, time: float) -> bool:
         """Go on until that time, which is then now. Return whether anything happened."""
@@ -309,15 +333,17 @@ class Simulation:
         self._advance(time)
         return self.work() or happened
 
-    def _next_time(self, *, evictions: bool = True) -> float:
+    def _next_time(self, *, evictions: bool = True, looks: bool = True) -> float:
         controllers = self.controllers.next_time() if evictions else self.controllers.next_time(but=EVICTIONS)
         times = [controllers, self.scheduling.next_time(), self.kubelets.state.next_time()]
-        if self.kubelets.down and (loop := self.controllers.loops.get(NODE_LIFECYCLE)) is not None:
+        if looks and self.kubelets.down and (loop := self.controllers.loops.get(NODE_LIFECYCLE)) is not None:
             times.append(loop.periodic_due)
         return min(times)
 
     def _advance(self, time: float) -> None:
-        self.clock.now = max(time, self.clock.now)
+        if time > self.clock.now:
+            self.clock.now = time
+            self._evictions_now.clear()
         loop = self.controllers.loops.get(NODE_LIFECYCLE)
         if loop is not None and loop.periodic_due <= self.clock.now and self.kubelets.down:
             self.kubelets.renew_leases()
@@ -327,8 +353,12 @@ class Simulation:
 
     def pods(self) -> list[Object]:
         """Return the pods that are not over, in the order in which they came."""
-        found = [pod for pod in self.world.all(KINDS.POD) if pod.view.status.phase not in FINISHED_PHASES]
-        return sorted(found, key=lambda pod: self.order[pod.uid])
+        pods = [pod for pod in self.world.all(KINDS.POD) if pod.view.status.phase not in FINISHED_PHASES]
+        return sorted(pods, key=lambda pod: self.order[pod.uid])
+
+    def is_removed(self, node: str) -> bool:
+        """Return whether a node was in the cluster and is there no more."""
+        return node in self.controllers.known_nodes and self.world.get(KINDS.NODE, node) is None
 
     def owner_of(self, found: Object) -> OwnerName | None:
         """Return the workload that a pod belongs to; its Deployment, if it has one."""

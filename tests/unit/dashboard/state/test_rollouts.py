@@ -10,7 +10,7 @@ from moorage.client.protocol import Object
 from moorage.dashboard.state.rollouts import MAX_ENDED, ROLLOUT_KINDS, Rollouts
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
-from moorage.plan.outcome import why_unplaced
+from moorage.plan.pod_lines import why_unplaced
 from moorage.plan.rollout import kind_of_workload, restart
 
 Raw = dict[str, Any]

@@ -40,7 +40,7 @@ def test_text_has_everything() -> None:
     assert "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu." in text.replace("\n      ", " ")
     assert re.search(r"n1  CPU \[######\.\.\.\.\]  52 %  memory \[\.{10}\]   0 %  pods 3/20", text)
     assert 'Pod "BAD" is invalid' in text
-    assert text.endswith("4 pods on 1 node: 2 placed, 1 already there, 1 Pending, 1 object refused.")
+    assert text.endswith("5 pods on 1 node: 2 placed, 1 already there, 1 Pending, 1 refused.")
     assert "old" not in text.split("Nodes")[0]
     assert "default/old" in text_of(sample(), everything=True)
 
@@ -125,7 +125,7 @@ def test_json_and_yaml_are_the_same_data() -> None:
 
 def test_json_has_one_pod_a_line() -> None:
     lines = as_json(plain(sample().outcome)).split("\n")
-    assert sum('"state":' in line for line in lines) == 4
+    assert sum('"state":' in line for line in lines) == 5
 
 
 def test_markdown_is_a_page_and_escapes_its_cells() -> None:
@@ -137,9 +137,7 @@ def test_markdown_is_a_page_and_escapes_its_cells() -> None:
     evil = Plan(node("n1"), pod("a", nodeSelector={"x": "y"}, schedulerName="a|b<script>*"))
     row = next(line for line in MarkdownReport().lines(evil.outcome) if "NoScheduler" in line or "refused" in line)
     assert "<script>" not in row
-    assert "0 pods on 1 node: **0 placed**, 0 already there, **0 Pending**, 1 object refused" in "\n".join(
-        MarkdownReport().lines(evil.outcome)
-    )
+    assert "1 pod on 1 node: **0 placed**, **1 refused**." in "\n".join(MarkdownReport().lines(evil.outcome))
 
 
 def test_names_from_files_cannot_command_the_terminal() -> None:

@@ -13,7 +13,7 @@ import { matrix } from "./matrix.js";
 import { preemption } from "./preemption.js";
 import { scores } from "./scores.js";
 
-const STANDINGS = { Pending: "warn", Preempts: "info", Fits: "good", Bound: "good" };
+const STANDINGS = { Pending: "warn", Preempts: "info", Fits: "good", Bound: "good", Failed: "bad", Evicted: "bad" };
 
 export function nothingChosen() {
   return empty("Choose a group", "Its nodes, what would help, and whom preemption would evict are shown here.", { height: "20rem" });

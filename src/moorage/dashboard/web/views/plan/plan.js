@@ -17,11 +17,22 @@ const NUMBERS = [
   ["bound", "Already there"],
   ["placed", "Placed"],
   ["pending", "Pending"],
-  ["failedWorkloads", "Workloads refused"],
+  ["evicting", "To be evicted"],
+  ["evicted", "Evicted"],
+  ["failed", "Failed"],
+  ["refused", "Pods refused"],
   ["preempted", "Preempted"],
+  ["succeeded", "Succeeded"],
+  ["deleted", "Deleted"],
+  ["terminating", "Terminating"],
+  ["ended", "Ended before"],
+  ["failedWorkloads", "Workloads refused"],
   ["rejectedObjects", "Objects refused"],
   ["unreadable", "Unreadable"],
 ];
+/** Numbers that most plans lack have no column where they are 0. */
+const ALWAYS = new Set(["nodes", "pods", "bound", "placed", "pending", "preempted", "failedWorkloads", "rejectedObjects", "unreadable"]);
+const STATES = { Pending: "warn", Evicting: "warn", Evicted: "bad", Failed: "bad", Refused: "bad", Preempted: "warn", Bound: "good", Placed: "good", Succeeded: "good" };
 const LEVELS = { error: "bad", warning: "warn", info: "info" };
 const ROW = 33;
 const MOST = 12;
@@ -40,13 +51,16 @@ export class PlanView extends HTMLElement {
 
 function sections(plan) {
   const { summary, whatIf, rollout } = plan;
-  const lead = `${count(summary.pods, "pod")} on ${count(summary.nodes, "node")}: ${number(summary.placed)} placed, ${number(summary.bound)} already there, ${number(summary.pending)} Pending`;
+  const others = ["evicting", "evicted", "failed", "refused"].filter((key) => summary[key]).map((key) => `, ${number(summary[key])} ${key === "evicting" ? "to be evicted" : key}`);
+  const lead = `${count(summary.pods, "pod")} on ${count(summary.nodes, "node")}: ${number(summary.placed)} placed, ${number(summary.bound)} already there, ${number(summary.pending)} Pending${others.join("")}`;
   return [
     h("div", { class: "view-head" }, h("h1", {}, "Plan"), h("p", { class: "lead" }, lead)),
     panel("Numbers", null, numbers(summary, whatIf?.before)),
     whatIf && whatIfSections(whatIf),
     rollout && rolloutSection(rollout),
-    listed("Workloads whose pods are refused", plan.failedCreates, [text("Workload", (one) => one.workload, "16rem"), text("Why", (one) => hinted(one)), text("Place", place, "16rem")]),
+    listed("Evicted", plan.evicted, movedColumns()),
+    listed("Evicted again and again", plan.evictionLoops, [text("Workload", (one) => one.workload, "16rem"), { ...text("Every", (one) => duration(one.everySeconds), "6rem"), by: (one) => one.everySeconds, end: true }, text("Why", (one) => one.because)]),
+    listed("Workloads whose pods are refused", plan.failedCreates, [text("Workload", (one) => one.workload, "16rem"), text("Pods", (one) => (one.refused ? `${number(one.refused)} of ${number(one.wanted)}` : ""), "8rem"), text("Why", (one) => hinted(one)), text("Place", place, "16rem")]),
     listed("Preempted", plan.preempted, [text("Pod", (one) => one.pod), text("Node", (one) => one.node), text("Makes room for", (one) => one.by)]),
     listed("Pods", plan.pods, podColumns(), (one) => one.state === "Pending" && address.go("pending", { pod: `${one.namespace}/${one.name}` })),
     listed("Nodes", plan.nodes, nodeColumns(plan.nodes), (one) => address.go("map", { node: one.name })),
@@ -56,27 +70,32 @@ function sections(plan) {
 }
 
 function numbers(summary, before) {
-  const row = (name, values) => h("tr", {}, h("th", { scope: "row" }, name), NUMBERS.map(([key]) => h("td", { class: "end nums", dataset: { number: key } }, number(values[key]))));
+  const shown = NUMBERS.filter(([key]) => ALWAYS.has(key) || summary[key] || before?.[key]);
+  const row = (name, values) => h("tr", {}, h("th", { scope: "row" }, name), shown.map(([key]) => h("td", { class: "end nums", dataset: { number: key } }, number(values[key]))));
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Numbers of the plan" },
     h(
       "table",
       { class: "plan-numbers" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "State"), NUMBERS.map(([, title]) => h("th", { scope: "col", class: "end" }, title)))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "State"), shown.map(([, title]) => h("th", { scope: "col", class: "end" }, title)))),
       h("tbody", {}, before && row("Before", before), row(before ? "After the changes" : "Planned", summary)),
     ),
   );
 }
 
-function whatIfSections(whatIf) {
-  const moved = [
+function movedColumns() {
+  return [
     text("Pod", (one) => one.pod),
     text("Node", (one) => one.node, "10rem"),
     { ...text("After", (one) => duration(one.afterSeconds), "6rem"), by: (one) => one.afterSeconds, end: true },
     text("Why", (one) => `${one.cause}: ${one.because}`),
     text("Then", (one) => (one.newNode ? `${one.replacedBy} on ${one.newNode}` : one.replacedBy ? `${one.replacedBy} is Pending: ${one.message}` : "nothing takes its place")),
   ];
+}
+
+function whatIfSections(whatIf) {
+  const moved = movedColumns();
   const pods = podColumns();
   return [
     panel("What if", null, h("ul", { class: "plan-changes" }, whatIf.changes.map((one) => h("li", { class: "wrap" }, one)))),
@@ -85,6 +104,7 @@ function whatIfSections(whatIf) {
     listed("Kept from being evicted", whatIf.blocked, [text("Pod", (one) => one.pod), text("Why", (one) => one.message)]),
     listed("Newly placed", whatIf.placed, pods),
     listed("Newly Pending", whatIf.pending, pods),
+    listed("Newly failed", whatIf.failed, pods),
   ];
 }
 
@@ -96,9 +116,9 @@ function podColumns() {
   return [
     text("Pod", (one) => `${one.namespace}/${one.name}`),
     text("Workload", (one) => one.workload),
-    { ...text("State", (one) => one.state, "6rem"), cell: (one) => chip(one.state, one.state === "Pending" ? "warn" : "good") },
-    text("Node", (one) => one.node, "10rem"),
-    text("Why it waits", (one) => (one.reason ? `${one.reason}: ${one.message}` : "")),
+    { ...text("State", (one) => one.state, "6rem"), cell: (one) => chip(one.state, STATES[one.state] ?? "") },
+    text("Node", (one) => one.node || one.lastNode || "", "10rem"),
+    text("Why", (one) => (one.reason ? `${one.reason}: ${one.message ?? ""}` : "")),
   ];
 }
 
