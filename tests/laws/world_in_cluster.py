@@ -6,9 +6,19 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 from tests.laws.random_worlds import World
-from tests.laws.world_picture import COMPARED, Departure, Picture, departure_of, objects_of, row_of, shortened
+from tests.laws.world_picture import (
+    COMPARED,
+    Departure,
+    Picture,
+    departure_of,
+    objects_of,
+    row_of,
+    shortened,
+    subject_of,
+)
 from tests.unit.plan.planning import Raw
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE, run_virtual
@@ -45,7 +55,26 @@ def picture_of_cluster(world: World, seconds: float) -> Picture:
         cluster = _Cluster(world)
         found = await cluster.objects(seconds, (*COMPARED, "Pod"))
         rows = Counter(row_of(one.view) for one in found.pop("Pod"))
-        return Picture(cluster.refusals, cluster.refused_creates, objects_of(found), rows, cluster.departures)
+        refusals = Counter(map(shortened, cluster.refusals.values()))
+        return Picture(refusals, cluster.refused_creates, objects_of(found), rows, cluster.departures)
+
+    return run_virtual(happen())
+
+
+class ServerRefusals(NamedTuple):
+    """What the API server refuses of a world: documents, and pods that controllers want to create."""
+
+    documents: dict[str, str]
+    pods: Counter[tuple[str, str]]
+
+
+def refusals_in_cluster(world: World) -> ServerRefusals:
+    """Apply the world to a cluster and return what the API server refuses in its first second."""
+
+    async def happen() -> ServerRefusals:
+        cluster = _Cluster(world)
+        await cluster.objects(1.0, ())
+        return ServerRefusals(cluster.refusals, cluster.refused_creates)
 
     return run_virtual(happen())
 
@@ -78,7 +107,8 @@ class _Cluster:
     def __init__(self, world: World) -> None:
         self._world = world
         self._store = MemoryStore()
-        self.refusals: Counter[str] = Counter()
+        #: What the API server says of the documents that it refuses, by kind, namespace and name.
+        self.refusals: dict[str, str] = {}
         self.refused_creates: Counter[tuple[str, str]] = Counter()
         self.departures: Counter[Departure] = Counter()
         self._loop = asyncio.get_running_loop()
@@ -136,7 +166,7 @@ class _Cluster:
                 where = document["metadata"].get("namespace", "default") if kind.namespaced else ""
                 await cluster.client.create(kind, document, where)
             except ApiError as error:
-                self.refusals[shortened(error.message)] += 1
+                self.refusals[subject_of(document)] = error.message
             if kind in (KINDS.RESOURCE_QUOTA, KINDS.CUSTOM_RESOURCE_DEFINITION):
                 await _let_work()
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.client.protocol import Object
+from moorage.client.protocol import Object, Raw
 from moorage.control.framework.world import controller_of
 from moorage.model.types.pod import Pod
 
@@ -55,6 +55,13 @@ class Picture(msgspec.Struct):
 def shortened(text: str) -> str:
     """Return a text without the random parts of generated names."""
     return _GENERATED.sub(r"\1-…", text)
+
+
+def subject_of(document: Raw) -> str:
+    """Return the kind, namespace and name of a document."""
+    metadata = document["metadata"]
+    where = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    return f"{document['kind']} {where}{metadata['name']}"
 
 
 def workload_of(view: Any) -> str:

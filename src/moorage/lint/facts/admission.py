@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.admit.admission import Admitted, Rejected
+from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.chain import Admission
 from moorage.admit.objects_world import LOOKED_UP, SYSTEM_NAMESPACES, ObjectsWorld
 from moorage.admit.plugins import Forbidden
@@ -21,7 +21,7 @@ from moorage.admit.world import missing_text
 from moorage.lint.facts.class_references import ClassReferences
 from moorage.lint.finding import Lines, Severity, SourcePlace
 from moorage.lint.hints import did_you_mean
-from moorage.lint.rules.decoding import exists_already, rejections, warnings_given
+from moorage.lint.rules.decoding import exists_already, rejections, warnings_given, written_path
 from moorage.lint.rules.label_keys import pod_from_template
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in
 from moorage.match.quota.usage import COUNTED_KINDS, usage_of
@@ -71,6 +71,7 @@ class AdmissionFacts:
     """The admission chain over the objects of the input, and the objects that wait for it."""
 
     def __init__(self, gates: GateSet) -> None:
+        self._gates = gates
         self._world = ObjectsWorld()
         self._chain = Admission(self._world, gates)
         self._classes = ClassReferences("RuntimeClass", "runtime-class-missing")
@@ -183,8 +184,7 @@ class AdmissionFacts:
         if isinstance(result, Rejected):
             yield from _refusals(held, result)
             return
-        if held.kind.template is None:
-            yield from self._charge(held, held.kind, result.view)
+        yield from self._charge(held, held.kind, result.view)
         if held.kind is KINDS.SERVICE or held.kind is KINDS.PRIORITY_CLASS:
             self._world.put_view(held.kind, result.view)
 
@@ -206,7 +206,8 @@ class AdmissionFacts:
         pods = held.pods
         if pods is None:
             return
-        result = self._chain.admit(pod_from_template(held.raw, held.kind.name, held.namespace, pods))
+        pod = pod_from_template(held.raw, held.kind.name, held.namespace, pods)
+        result = self._chain.admit(pod)
         if isinstance(result, Admitted):
             result_of_workload = self._chain.admit(held.raw)
             for warning in warnings_given(result_of_workload.warnings):
@@ -214,13 +215,27 @@ class AdmissionFacts:
                     yield warning, held.place("PodSecurity")
             yield from self._charge(held, KINDS.POD, result.view, _number_of_pods(held))
             return
-        if not result.forbidden and result.refusal is None:
-            return  # an error of a field, which is told of the template
+        if result.errors:
+            yield from self._errors_of_plugins(held, pods, pod, result)
+            return
         place = held.place(result.refused_by)
         rule = "limit-range-refuses" if result.refused_by == "LimitRanger" else "template-pods-rejected"
         why = result.forbidden or str(result.status["message"])
         text = f"the {held.kind.name} is accepted, but its pods will be refused: {why}"
         yield Complaint(rule, place.path, text, api_server=True), place
+
+    def _errors_of_plugins(self, held: _Held, pods: PodPart, pod: Raw, result: Rejected) -> Iterator[PlacedComplaint]:
+        """Report what is invalid because of what plugins set, such as a LimitRange's limit below the request.
+
+        What is invalid without them is told of the template.
+        """
+        plain = admit(pod, None, self._gates)
+        known = {str(error) for error in plain.errors} if isinstance(plain, Rejected) else set()
+        for error in result.errors:
+            if str(error) not in known:
+                text = f"the {held.kind.name} is accepted, but its pods will be refused: {error}"
+                path = f"{pods.path}{written_path(error.path)}"
+                yield Complaint("template-pods-rejected", path, text, api_server=True), held.place("LimitRanger")
 
     def _charge(self, held: _Held, kind: Kind, view: Any, number: int | None = None) -> Iterator[PlacedComplaint]:
         """Charge an object, or `number` pods of a workload, to the quotas of its namespace."""

@@ -38,6 +38,21 @@ def test_pods_beyond_a_quota() -> None:
     assert not found("quota-refuses", quota("{cpu: 1}"), pod(""), RANGE)  # which gives it a request
 
 
+def test_a_quota_of_workloads_refuses_the_workload_itself() -> None:
+    (refused,) = found("quota-refuses", quota("{count/deployments.apps: 0}"), workload("Deployment", ""))
+    assert refused.message.endswith("limited: count/deployments.apps=0")
+    assert (refused.severity, refused.api_server) == (Severity.ERROR, True)
+
+
+def test_pods_whose_request_is_above_the_limit_that_a_limit_range_sets_are_refused() -> None:
+    asks = "      initContainers: [{name: i, image: i, resources: {requests: {cpu: '3'}}}]\n"
+    (refused,) = found("template-pods-rejected", workload("Deployment", asks), RANGE)
+    assert refused.message == (
+        "the Deployment is accepted, but its pods will be refused: spec.initContainers[0].resources.requests: "
+        'Invalid value: "3": must be less than or equal to cpu limit of 2'
+    )
+
+
 def test_a_runtime_class_that_is_not_among_the_given_ones() -> None:
     kata = "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\nhandler: kata\n"
     (missing,) = found("runtime-class-missing", kata, pod("  runtimeClassName: kara\n"))
