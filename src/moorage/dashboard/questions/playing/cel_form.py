@@ -20,6 +20,8 @@ from moorage.model.well_known.taints import NO_EXECUTE
 #: The texts that operators for numbers read, as a pattern.
 _CANONICAL = "^(0|-?[1-9][0-9]*)$"
 _METHODS = {"<": "isLessThan", ">": "isGreaterThan"}
+#: Symbols of operators that CEL writes in another way.
+_SIGNS = {"=": "=="}
 _SYMBOLS = {"isLessThan": "<", "isGreaterThan": ">"}
 #: The symbol of an operator, and by how much its limit is another one: `<= 5` is `< 6`.
 _ORDERS = {"_<_": ("<", 0), "_<=_": ("<", 1), "_>_": (">", 0), "_>=_": (">", -1), "_==_": ("=", 0)}
@@ -39,12 +41,12 @@ def expression_of(toleration: Toleration) -> str | None:
             return None
         if comparison.kind is CANONICAL_INTEGER:
             parts.append(f"taint.value.matches({_quoted(_CANONICAL)})")
-            parts.append(f"int(taint.value) {comparison.symbol} {toleration.value}")
+            parts.append(f"int(taint.value) {_SIGNS.get(comparison.symbol, comparison.symbol)} {toleration.value}")
         else:
             actual, limit = "semver(taint.value, true)", f"semver({_quoted(toleration.value.strip())}, true)"
-            method = _METHODS.get(comparison.symbol)
+            method, sign = _METHODS.get(comparison.symbol), _SIGNS.get(comparison.symbol, comparison.symbol)
             parts.append("isSemver(taint.value, true)")
-            parts.append(f"{actual}.{method}({limit})" if method else f"{actual}.compareTo({limit}) == 0")
+            parts.append(f"{actual}.{method}({limit})" if method else f"{actual}.compareTo({limit}) {sign} 0")
     elif toleration.operator != EXISTS:
         return None
     return " && ".join(parts) or "true"
