@@ -1,1 +1,1 @@
-"""Does A accept B? Pure matchers, compiled once from what the user wrote, which then cannot fail."""
+"""Decide whether A accepts B: pure matchers, compiled once from what the user wrote, which then cannot fail."""

@@ -1,4 +1,4 @@
-"""On which nodes a DaemonSet's pods run, and the tolerations and node affinity that its controller adds to them.
+"""Decide on which nodes a DaemonSet's pods run, and add the tolerations and node affinity that its controller adds.
 
 Kubernetes: pkg/controller/daemon (NodeShouldRunDaemonPod, AddOrUpdateDaemonPodTolerations,
 ReplaceDaemonSetPodNodeNameNodeAffinity).

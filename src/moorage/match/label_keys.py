@@ -1,4 +1,4 @@
-"""matchLabelKeys and mismatchLabelKeys: a pod's own label values, merged into its selectors when it is created.
+"""Merge a pod's own label values into its selectors when it is created (matchLabelKeys, mismatchLabelKeys).
 
 Kubernetes: pkg/registry/core/pod/strategy.go (mutatePodAffinity, mutateTopologySpreadConstraints). As there, a term
 without a labelSelector is left alone, keys the pod does not have are skipped, and the two lists stay as they are.

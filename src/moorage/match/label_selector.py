@@ -1,4 +1,4 @@
-"""Label selectors, structured (`labelSelector`) or as text (`a in (x,y),!b,c!=d,e>5`) → a matcher over label sets.
+"""Compile label selectors, structured (`labelSelector`) or as text (`a in (x,y),!b,c!=d,e>5`).
 
 Out: a `Selector`, or `SelectorError` in Kubernetes' words. A structured selector that is None (Go's nil) matches
 nothing, an empty one everything. Kubernetes: metav1.LabelSelectorAsSelector; labels.Parse.

@@ -1,4 +1,4 @@
-"""Node selectors: terms over labels and fields → which nodes a pod (or a volume) may be on, and why not the others.
+"""Compile node selectors: which nodes a pod (or a volume) may be on, and why not the others.
 
 Kubernetes: component-helpers/scheduling/corev1/nodeaffinity. It has an eager form, refused if anything does not parse
 (here: look at `errors` first), and a lazy one, in which the terms that parse still count (here: `match`; and

@@ -1,4 +1,4 @@
-"""Pod (anti-)affinity terms: which pods, in which namespaces, a term is about.
+"""Compile pod (anti-)affinity terms: which pods, in which namespaces, a term is about.
 
 Whether the two pods share a topology domain is for the scheduler to say. Kubernetes: framework.AffinityTerm
 (kube-scheduler). `matchLabelKeys` were merged into the selector when the pod was created, see `label_keys`.

@@ -1,4 +1,4 @@
-"""One requirement on a label: key, operator, values → does a label set meet it, and if not, why not.
+"""Compile one requirement on a label: does a label set meet it, and if not, why not.
 
 Kubernetes: labels.NewRequirement and Requirement.Matches (apimachinery/pkg/labels).
 Differs: comparing operators are rows of `match.operators`; values are parsed once, and `match` cannot fail.

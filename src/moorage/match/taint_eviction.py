@@ -1,4 +1,4 @@
-"""NoExecute taints × a pod's tolerations → when the pod has to go, and because of what.
+"""Decide when a pod has to go because of NoExecute taints, and because of which.
 
 Each taint is matched to the first toleration, in the pod's order, that tolerates it; the smallest `tolerationSeconds`
 of those used counts, so a pod may have to go although it tolerates every taint. Kubernetes:

@@ -1,4 +1,4 @@
-"""Tolerations: a pod's tolerations → which taints they tolerate, and why not the others.
+"""Compile a pod's tolerations: which taints they tolerate, and why not the others.
 
 In: `Toleration` views and the component's gates. Out: a `TolerationMatcher` each, or a `TolerationSet` of all; matching
 cannot fail, everything is parsed here and once. Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and

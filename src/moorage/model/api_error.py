@@ -1,4 +1,4 @@
-"""What an API server answers when it says no: a `Status`, as an exception that both sides of the wire share.
+"""Raise what an API server answers when it refuses: a `Status`, as an exception that both sides of the wire share.
 
 The texts are part of the contract: kubectl prints them, controllers look at `reason`. Kubernetes: apimachinery,
 api/errors.

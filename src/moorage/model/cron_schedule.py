@@ -1,4 +1,4 @@
-"""Cron schedules: is it one, and if not, why not; and when is its next time?
+"""Parse cron schedules, say what is wrong with them, and compute their next time.
 
 Kubernetes: cron.ParseStandard: five fields (minute, hour, day of month, month, day of week) or a descriptor such as
 `@daily` or `@every 1h30m`, with an optional time zone before it. A local time that a day does not have is left out that

@@ -1,4 +1,4 @@
-"""Feature gates: which features of KEP-5471, KEP-5721, KEP-5500, KEP-3633 and of devices (DRA) a component may use.
+"""Define the feature gates of KEP-5471, KEP-5721, KEP-5500, KEP-3633 and devices (DRA), by component.
 
 A component's `GateSet` is read by the `compile_*` and `admit` functions and nowhere deeper. Kubernetes:
 component-base/featuregate, pkg/features.

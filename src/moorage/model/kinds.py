@@ -1,4 +1,4 @@
-"""The kinds Moorage knows, one row each: names, view, verbs, subresources, and the rules that differ by kind.
+"""List the kinds Moorage knows, one row each: names, view, verbs, subresources, and the rules that differ by kind.
 
 In: raw documents. Out: their `Kind`, typed views, unknown fields. Admission, tables, discovery and OpenAPI are keyed by
 `Kind`; tests/unit/test_every_kind.py fails where a kind lacks a row. Kubernetes: the scheme. Differs: documents of

@@ -1,4 +1,4 @@
-"""The syntax of names: label keys and values, DNS labels and subdomains, ports, environment variables.
+"""Check the syntax of names: label keys and values, DNS labels and subdomains, ports, environment variables.
 
 Lengths are in bytes. Kubernetes: apimachinery, util/validation and api/validate/content.
 """

@@ -1,4 +1,4 @@
-"""What a certificate is signed for."""
+"""Define what a certificate is signed for."""
 
 from typing import NamedTuple
 

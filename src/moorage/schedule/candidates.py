@@ -1,4 +1,4 @@
-"""The best node for one shape, kept up to date instead of searched for.
+"""Keep the best node for one shape up to date, instead of searching for it.
 
 What local plugins say is kept for every slot and repaired for slots that changed. Slots that normalised scores and wide
 plugins cannot tell apart are one class, in which they wait in a heap, so only classes are compared for each pod. The

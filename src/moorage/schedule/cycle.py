@@ -1,4 +1,4 @@
-"""The scheduling cycle: take a pod from the queue, choose a node, or victims, or say why there is none.
+"""Run the scheduling cycle: take a pod from the queue, choose a node, or victims, or say why there is none.
 
 A state machine without I/O: events go in with the time, `step` returns actions, which `moorage plan` carries out at
 once and the live scheduler sends to the API server. A pod counts on its node, and a

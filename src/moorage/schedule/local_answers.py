@@ -1,4 +1,4 @@
-"""What local plugins say about every slot, kept for one shape and repaired where something changed.
+"""Keep what local plugins say about every slot for one shape, and repair it where something changed.
 
 Pods come and go all the time and nodes seldom change, so the answers of plugins that do not read pods (taints, labels,
 images) are kept apart and asked for again only when a node changed.

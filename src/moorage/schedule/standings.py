@@ -1,4 +1,4 @@
-"""Feasible slots in classes of equal traits, each class with its best slot in front.
+"""Sort feasible slots into classes of equal traits, each class with its best slot in front.
 
 A slot has a key (its score by itself, then its tie number) and traits. A slot that changes costs O(log n). Only the
 best slots of a class wait in its heap, those whose key is not below the class's floor; the others are looked at when

@@ -33,7 +33,7 @@ def test_slots_without_pods_are_not_kept() -> None:
     assert counted(0, 2).every(3).tolist() == [0, 2, 0]
 
 
-def test_domains_add_up_their_slots_and_nobody_is_in_none() -> None:
+def test_domain_counts_are_the_sums_of_their_slots() -> None:
     domains = DomainCounts(column("a", "b", "a", None), [(counted(1, 2, 3, 4), 1)])
     domains.recount()
     assert by_value(domains) == {None: 0, "a": 4, "b": 2}

@@ -35,7 +35,9 @@ def taint(key: str, effect: str) -> dict[str, Any]:
         ({"nodeName": "n1"}, [], RUNS),
     ],
 )
-def test_which_nodes(pod_spec: dict[str, Any], taints: list[dict[str, Any]], fit: DaemonFit) -> None:
+def test_daemon_pods_run_on_nodes_that_accept_them(
+    pod_spec: dict[str, Any], taints: list[dict[str, Any]], fit: DaemonFit
+) -> None:
     there = convert_view(node("n1", taints=taints), Node)
     assert DaemonTemplate(convert_view(pod_spec, PodSpec), default_gates()).fits(there) == fit
 

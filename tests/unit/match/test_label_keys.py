@@ -135,7 +135,7 @@ def test_one_object_in_several_places_is_merged_once_in_each() -> None:
         _pod(topologySpreadConstraints=[5, {"labelSelector": 5, "matchLabelKeys": ["app"]}]),
     ],
 )
-def test_what_has_another_shape_is_left_to_validation(pod: dict[str, Any]) -> None:
+def test_malformed_label_keys_are_left_to_validation(pod: dict[str, Any]) -> None:
     before = repr(pod)
     merge_label_keys(pod, GATES)
     assert repr(pod) == before

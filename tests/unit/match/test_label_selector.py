@@ -85,7 +85,7 @@ def test_the_sentence_has_the_inequality(
         ),
     ],
 )
-def test_errors_are_kubernetes(operator: str, values: tuple[str, ...], error: str) -> None:
+def test_errors_have_kubernetes_texts(operator: str, values: tuple[str, ...], error: str) -> None:
     with pytest.raises(SelectorError) as caught:
         compile_requirement("k", operator, values)
     assert str(caught.value) == error
@@ -102,7 +102,7 @@ def test_several_errors_are_one_text_in_brackets() -> None:
     )
 
 
-def test_nil_matches_nothing_and_empty_everything() -> None:
+def test_absent_selector_matches_nothing_and_empty_selector_everything() -> None:
     assert compile_label_selector(None) is NOTHING
     assert compile_label_selector(LabelSelector()) is EVERYTHING
     for labels in LABEL_SETS:

@@ -67,7 +67,7 @@ def test_all_terms_of_a_pod() -> None:
     assert not terms.errors
 
 
-def test_no_affinity_is_no_terms() -> None:
+def test_pods_without_affinity_have_no_terms() -> None:
     assert compile_pod_affinity(None, "default") == compile_pod_affinity(Affinity(), "default")
 
 

@@ -67,7 +67,7 @@ def test_canonical_form(text: str, canonical: str | None) -> None:
         ),
     ],
 )
-def test_errors_are_the_real_parsers(text: str, error: str) -> None:
+def test_errors_have_the_texts_of_the_real_parser(text: str, error: str) -> None:
     with pytest.raises(SelectorError) as caught:
         parse_selector(text)
     assert str(caught.value) == error

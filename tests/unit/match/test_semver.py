@@ -45,7 +45,7 @@ def test_tolerant_parsing_prints_the_normal_form(text: str, printed: str) -> Non
         ("\x1c1.2.3", 'Invalid character(s) found in major number "0\\x1c1"'),
     ],
 )
-def test_errors_are_the_real_parsers(text: str, error: str) -> None:
+def test_errors_have_the_texts_of_the_real_parser(text: str, error: str) -> None:
     with pytest.raises(SemverError) as caught:
         parse_tolerant(text)
     assert str(caught.value) == error

@@ -49,14 +49,14 @@ def test_when(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], wh
         assert decision.seconds == seconds
 
 
-def test_it_says_because_of_what() -> None:
+def test_eviction_names_the_deciding_taint() -> None:
     unmatched = decide_eviction([A], compile_tolerations([], GATES))
     assert unmatched.because == "taint a=5 is not tolerated: no toleration is for its key and effect"
     limited = decide_eviction([A, B], compile_tolerations([exists("a", 9), exists("b", 3)], GATES))
     assert limited.because == "taint b is tolerated for 3 seconds only"
 
 
-def test_with_its_gate_off_a_toleration_is_not_there() -> None:
+def test_tolerations_whose_gate_is_off_do_not_count() -> None:
     tolerations = (Toleration(key="a", operator="Lt", value="9"),)
     assert decide_eviction([A], compile_tolerations(tolerations, GATES)).when is When.NEVER
     assert decide_eviction([A], compile_tolerations(tolerations, gates_from({}))).when is When.NOW

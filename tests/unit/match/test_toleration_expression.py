@@ -80,7 +80,7 @@ def test_without_a_callback_a_failure_is_just_no_match() -> None:
     assert not matcher.match(SPOT)
 
 
-def test_what_does_not_compile_never_matches_and_says_so() -> None:
+def test_expressions_that_do_not_compile_never_match() -> None:
     issue = Issue(1, 7, "undefined field 'foo'")
     matcher = compile_toleration(Toleration(expression="taint.foo"), ON, _Programs([issue]))
     assert not matcher.match(SPOT)

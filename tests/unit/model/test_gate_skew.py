@@ -65,7 +65,7 @@ def test_gates_with_the_same_trouble_are_named_together() -> None:
     assert all(len(line) < 80 for line in lines)
 
 
-def test_what_is_not_known_is_not_judged() -> None:
+def test_gates_of_unknown_value_cause_no_warning() -> None:
     assert skews({API: {NUMBERS: True}}) == []
     assert skews({}) == []
     (skew,) = skews({API: {NUMBERS: True}, SCHEDULER: {NUMBERS: False}})

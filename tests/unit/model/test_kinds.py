@@ -44,7 +44,7 @@ def test_what_a_view_prints_is_what_it_reads() -> None:
     assert view_of(msgspec.to_builtins(view, enc_hook=str)) == view
 
 
-def test_other_kinds_are_none_of_our_business() -> None:
+def test_unknown_kinds_have_no_view() -> None:
     assert kind_of({"apiVersion": "v1", "kind": "ComponentStatus"}) is None
     assert view_of({"apiVersion": "v1", "kind": "ComponentStatus"}) is None
     assert kind_of({}) is None

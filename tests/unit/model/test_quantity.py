@@ -82,7 +82,7 @@ def test_huge_exponents_are_answered_without_being_multiplied_out(text: str, can
     assert isinstance(hash(quantity), int)
 
 
-def test_sums_that_nobody_could_write_down_are_refused() -> None:
+def test_sums_with_too_many_digits_are_refused() -> None:
     with pytest.raises(QuantityError, match=f"more than {MAX_DIGITS} digits"):
         parse_quantity("1Ki").add(parse_quantity("1e2147483647"))
 

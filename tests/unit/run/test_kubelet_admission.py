@@ -30,9 +30,7 @@ _SLA = {"key": "sla", "value": "950", "effect": "NoExecute"}
         ({"os": {"name": "windows"}}, "PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS"),
     ],
 )
-async def test_a_pod_that_is_not_taken_has_failed(
-    spec: dict[str, Any], reason: str, message: str, simulation: Simulation
-) -> None:
+async def test_refused_pod_fails(spec: dict[str, Any], reason: str, message: str, simulation: Simulation) -> None:
     await simulation.node()
     await simulation.pod(**spec)
     status = await simulation.status()
@@ -116,7 +114,7 @@ async def test_expressions_are_compiled_once_for_all_nodes(caplog: pytest.LogCap
     assert "int(taint.value) > 900" in log_text(caplog)
 
 
-async def test_a_taint_that_cannot_be_compared_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreadable_taint_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with simulating(_ALL) as world:
         await world.node(taints=[{**_SLA, "value": "gold"}])
         await world.pod(tolerations=[{"key": "sla", "operator": "Gt", "value": "1"}])
@@ -127,13 +125,13 @@ async def test_a_taint_that_cannot_be_compared_is_told_of(caplog: pytest.LogCapt
     assert "gold" in said
 
 
-async def test_static_pods_do_not_mind_taints(simulation: Simulation) -> None:
+async def test_static_pods_ignore_taints(simulation: Simulation) -> None:
     await simulation.node(taints=[_SLA])
     await simulation.pod(annotations={"kubernetes.io/config.source": "file"})
     assert await simulation.phase() == "Running"
 
 
-async def test_pods_that_came_while_the_node_had_less_are_not_taken_back(simulation: Simulation) -> None:
+async def test_running_pods_stay_when_capacity_shrinks(simulation: Simulation) -> None:
     await simulation.node()
     for name in ("a", "b"):
         await simulation.pod(name)

@@ -20,14 +20,14 @@ class Asked:
         self.described = described
 
 
-def test_pods_of_one_template_share_an_answer() -> None:
+def test_pods_of_one_template_share_a_cached_result() -> None:
     asked = Asked()
     first = asked.described(pod("a", labels={"app": "web"}), "x")
     assert asked.described(pod("b", labels={"app": "web"}), "x") is first
     assert asked.names == ["a"]
 
 
-def test_a_field_that_differs_is_asked_about() -> None:
+def test_differing_field_is_a_cache_miss() -> None:
     asked = Asked()
     assert asked.described(pod("a", labels={"app": "web"})) == ["app", ""]
     assert asked.described(pod("b", labels={"tier": "web"})) == ["tier", ""]
@@ -35,20 +35,20 @@ def test_a_field_that_differs_is_asked_about() -> None:
     assert asked.names == ["a", "b", "c"]
 
 
-def test_other_arguments_are_asked_about() -> None:
+def test_differing_argument_is_a_cache_miss() -> None:
     asked = Asked()
     assert asked.described(pod("a"), "x") == ["x"]
     assert asked.described(pod("a"), "y") == ["y"]
 
 
-def test_only_the_last_answer_is_remembered() -> None:
+def test_only_the_last_result_is_cached() -> None:
     asked = Asked()
     for word in ("x", "y", "x"):
         asked.described(pod("a"), word)
     assert len(asked.names) == 3
 
 
-def test_functions_do_not_share_their_answers() -> None:
+def test_functions_do_not_share_cached_results() -> None:
     one, other = Asked(), Asked()
     one.described(pod("a"))
     other.described(pod("b"))

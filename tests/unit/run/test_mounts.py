@@ -95,7 +95,7 @@ async def test_a_claim_that_is_not_bound_yet_is_waited_for(simulation: Simulatio
     assert len(simulation.said("FailedMount")) == 2
 
 
-async def test_a_claim_that_is_bound_a_moment_later_is_nothing_to_talk_about(simulation: Simulation) -> None:
+async def test_short_wait_for_a_claim_causes_no_event(simulation: Simulation) -> None:
     await simulation.node(labels={KERNEL: "5.10.0"})
     await simulation.pod(volumes=STORED)
     await store(simulation, operator="In")

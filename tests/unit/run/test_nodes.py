@@ -37,7 +37,7 @@ async def test_a_node_made_by_hand_gets_all_that_it_lacks(simulation: Simulation
     assert await simulation.phase() == "Running"  # it waited for the node to know what it has
 
 
-async def test_what_the_owner_says_of_a_node_stays(simulation: Simulation) -> None:
+async def test_labels_and_taints_set_by_others_stay(simulation: Simulation) -> None:
     await simulation.node(cpu="3", **{"example.com/gpu": "2"})
     await simulation.settle()
     status = (await _node(simulation))["status"]
@@ -71,7 +71,7 @@ async def test_hearts_beat_every_ten_seconds_and_report_every_five_minutes(simul
     assert changed == {time_text(MIDNIGHT)}
 
 
-async def test_a_node_that_was_declared_dead_says_that_it_is_not(simulation: Simulation) -> None:
+async def test_node_declared_dead_reports_ready_again(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.settle()
     patch = {"status": {"conditions": [{"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown"}]}}
@@ -152,7 +152,7 @@ async def test_real_nodes_beside_simulated_ones_are_left_alone() -> None:
         assert await world.phase("c") == "Pending"
 
 
-async def test_nodes_of_another_simulator_are_left_to_it_even_by_who_takes_all(simulation: Simulation) -> None:
+async def test_nodes_of_another_simulator_are_never_taken(simulation: Simulation) -> None:
     theirs = {"metadata": {"labels": {"simulate.moorage.dev/kubelet": "another"}}}
     await simulation.node("theirs")
     await simulation.client.patch(KINDS.NODE, "theirs", "", theirs)

@@ -128,7 +128,7 @@ async def test_a_deleted_pod_has_its_grace_period(
     assert await simulation.phase("next") == "Running"
 
 
-async def test_who_is_in_a_hurry_shortens_the_grace_period(simulation: Simulation) -> None:
+async def test_second_deletion_shortens_the_grace_period(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.pod(terminationGracePeriodSeconds=100, simulate={"stop-delay": "80s"})
     await simulation.client.delete(KINDS.POD, "p", "default")

@@ -8,7 +8,7 @@ from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 
 
-async def test_a_pod_runs_at_once_and_says_all_that_a_kubelet_says(simulation: Simulation) -> None:
+async def test_pod_runs_at_once_with_a_complete_status(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.pod()
     status = await simulation.status()
@@ -119,7 +119,7 @@ async def test_pods_on_the_hosts_network_have_its_address(simulation: Simulation
     assert status["podIP"] == status["hostIP"] == "10.0.0.1"
 
 
-async def test_a_pod_that_replaces_another_of_its_name_starts_anew(simulation: Simulation) -> None:
+async def test_pod_with_the_name_of_a_deleted_one_starts_from_the_beginning(simulation: Simulation) -> None:
     await simulation.node(cpu="1")
     await simulation.pod(simulate={"completes-after": "1h"})
     await simulation.settle(5)

@@ -138,7 +138,7 @@ async def test_a_pod_that_is_gone_is_not_written_to() -> None:
         assert len(world.kubelets._writer) == 0
 
 
-async def test_a_change_that_a_kubelet_has_seen_is_said_to_be_seen(simulation: Simulation) -> None:
+async def test_observed_generation_follows_the_pod(simulation: Simulation) -> None:
     toleration = {"key": "k", "operator": "Exists", "effect": "NoSchedule"}
 
     async def add(world: Simulation, number: int) -> None:

@@ -72,7 +72,7 @@ def test_a_pod_gets_a_node_and_counts_there_at_once() -> None:
     assert bench.place("b") is QueueState.UNSCHEDULABLE
 
 
-def test_no_nodes() -> None:
+def test_message_without_nodes() -> None:
     bench = Bench()
     bench.add("a")
     action = bench.step()
@@ -172,7 +172,7 @@ def test_live_a_pod_waits_for_its_victims_and_others_leave_it_the_room() -> None
     assert bench.place("equal") is bench.place("lower") is QueueState.UNSCHEDULABLE
 
 
-def test_a_nomination_is_no_obstacle_for_the_more_important() -> None:
+def test_pods_of_higher_priority_ignore_nominations() -> None:
     bench = Bench(node("n"))
     bench.put("n", "low", 0, "4")
     nominee = bench.add("nominee", 10, "4")
@@ -193,7 +193,7 @@ def test_a_more_important_preemptor_takes_the_nomination_away() -> None:
     assert bench.scheduler.nominations.slot_of(nominee.key) is None
 
 
-def test_who_is_kept_away_by_a_nomination_is_woken_when_it_ends() -> None:
+def test_pod_blocked_by_a_nomination_is_woken_when_it_ends() -> None:
     bench = Bench(node("n"))
     bench.put("n", "low", 0, "4")
     bench.add("nominee", 10, "4")
@@ -282,7 +282,7 @@ def test_a_pod_that_shrinks_makes_room(cpu: str) -> None:
     assert bench.play(5.0) == ([("b", "n")] if cpu == "2" else [])
 
 
-def test_namespaces_and_other_objects_are_told_on() -> None:
+def test_namespace_labels_are_kept_and_unrelated_events_wake_no_pod() -> None:
     bench = Bench(node("n"))
     bench.add("b", cpu="9")
     bench.play()

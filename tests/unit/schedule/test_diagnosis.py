@@ -69,7 +69,7 @@ def test_nodes_that_were_not_named_are_counted_together() -> None:
     assert gone.text() == "0/6 nodes are available: 6 node(s) didn't satisfy plugin(s) [NodeAffinity]."
 
 
-def test_a_rejection_beforehand_is_the_whole_story() -> None:
+def test_prefilter_rejection_is_the_only_message() -> None:
     asked = candidates_of(crowded(), pod(affinity=affinity(field("In", "a"), field("In", "b"))))
     found = diagnose(asked)
     assert found.text() == "0/6 nodes are available: pod affinity terms conflict."

@@ -82,7 +82,7 @@ def test_order_is_by_priority_then_by_waiting_time_then_by_arrival(bench: Bench)
     assert bench.names(3.0) == ["urgent", "first", "second", "late"]
 
 
-def test_a_pod_waits_for_what_its_plugin_minds(bench: Bench) -> None:
+def test_rejected_pod_waits_for_events_of_its_plugin(bench: Bench) -> None:
     bench.add("a")
     bench.queue.failed(bench.pop(), BY_PODS, 0.0)
     assert bench.place("a") is QueueState.UNSCHEDULABLE
@@ -92,7 +92,7 @@ def test_a_pod_waits_for_what_its_plugin_minds(bench: Bench) -> None:
     assert bench.names(5.0) == ["a"]
 
 
-def test_a_hint_may_say_no(bench: Bench) -> None:
+def test_hint_can_leave_a_pod_waiting(bench: Bench) -> None:
     bench.add("small")
     bench.queue.failed(bench.pop(), BY_NODES, 0.0)
     containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
@@ -161,7 +161,7 @@ def test_after_five_minutes_a_pod_is_tried_anyway(bench: Bench) -> None:
     assert bench.names(310.0) == ["a"]
 
 
-def test_who_was_woken_is_not_woken_again_by_the_clock(bench: Bench) -> None:
+def test_five_minutes_count_from_the_last_failure(bench: Bench) -> None:
     bench.add("a")
     bench.queue.failed(bench.pop(), BY_PODS, 0.0)
     bench.queue.happened(POD_REMOVED, 5.0)
@@ -254,7 +254,7 @@ def test_an_unknown_pod_that_changes_is_new(bench: Bench) -> None:
     assert bench.names() == ["a"]
 
 
-def test_claims_concern_those_who_use_them(bench: Bench) -> None:
+def test_claim_events_wake_only_pods_that_use_the_claim(bench: Bench) -> None:
     for name in ("a", "b"):
         bench.add(name, volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": f"of-{name}"}}])
         bench.queue.failed(bench.pop(), frozenset({"Claims"}), 0.0)

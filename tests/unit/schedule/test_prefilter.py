@@ -31,7 +31,7 @@ def rejecting(verdict: Verdict) -> Prepared:
     return Prepared(rejection=verdict)
 
 
-def test_nobody_says_anything() -> None:
+def test_no_plugin_narrows_the_search() -> None:
     assert combined((a, Prepared()), (b, Prepared())) == (None, None, ())
 
 
@@ -39,7 +39,7 @@ def test_names_are_intersected() -> None:
     assert combined((b, named("x", "y")), (a, named("y", "z"))) == (None, {"y"}, ("A", "B"))
 
 
-def test_nothing_left_is_said_of_all_who_narrowed() -> None:
+def test_empty_intersection_names_all_plugins_that_narrowed() -> None:
     one = combined((a, named()))
     assert one[0] == (a, unresolvable("node(s) didn't satisfy plugin A"))
     two = combined((b, named("x")), (a, named("y")))
@@ -47,7 +47,7 @@ def test_nothing_left_is_said_of_all_who_narrowed() -> None:
     assert two[2] == ("A", "B")
 
 
-def test_a_final_no_ends_it_and_the_last_of_others_is_reported() -> None:
+def test_unresolvable_prefilter_rejection_ends_the_search() -> None:
     assert combined((a, rejecting(FINAL)), (b, rejecting(CURABLE))) == ((a, FINAL), None, ())
     assert combined((a, rejecting(CURABLE)), (b, rejecting(FINAL))) == ((b, FINAL), None, ())
     assert combined((a, rejecting(CURABLE)), (b, named("x"))) == ((a, CURABLE), {"x"}, ("B",))

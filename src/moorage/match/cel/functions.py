@@ -1,4 +1,4 @@
-"""What a CEL function is: rows of data with types, an implementation and two costs; and the costs that rows share.
+"""Define CEL functions as rows of data (types, an implementation and two costs), and the costs that rows share.
 
 A library is a tuple of `Function`s; the environment joins the tuples. A row reads:
 

@@ -1,4 +1,4 @@
-r"""Regular expressions as Go understands them, by way of RE2; and the functions matches, find and findAll.
+r"""Match regular expressions as Go understands them, by way of RE2: matches, find and findAll.
 
 Compiled patterns search UTF-8 bytes in linear time, and are kept, so an expression that is evaluated often compiles its
 pattern once. A pattern written as a literal is compiled with the expression, and fails there; in find() and findAll()

@@ -1,4 +1,4 @@
-"""The values CEL computes with, their equality and their order.
+"""Define the values CEL computes with, their equality and their order.
 
 | CEL | Python |
 |---|---|

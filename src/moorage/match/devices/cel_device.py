@@ -1,4 +1,4 @@
-"""A device as CEL sees it: the variable `device`, and what a result that is neither true nor false is.
+"""Show a device to CEL as the variable `device`, and read a result that is neither true nor false.
 
 Kubernetes: dynamic-resource-allocation/cel/compile.go.
 """

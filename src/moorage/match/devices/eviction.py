@@ -1,4 +1,4 @@
-"""NoExecute taints of devices × the claims that use them → when a pod has to go, and because of which taints.
+"""Decide when pods have to go because of NoExecute taints of devices that their claims use.
 
 In: slices, DeviceTaintRules and claims. Out: a `DeviceEviction` for a claim or a pod, or None. Only tolerations that
 name the effect NoExecute count here (an expression counts as it is); of all that match a taint the smallest

@@ -1,4 +1,4 @@
-"""Extended resources backed by devices: which class serves a resource, and the requests of the claim made for a pod.
+"""Find the device class that serves an extended resource, and write the requests of the claim made for a pod.
 
 A class serves the resource that it names and, by its own name, an implicit one. Kubernetes:
 dynamicresources/extendeddynamicresources.go and deviceclass/extendedresourcecache.

@@ -1,4 +1,4 @@
-"""Device selectors: a CEL expression → does it choose this device?
+"""Compile device selectors: does a CEL expression choose this device?
 
 In: the text of `cel.expression` and the component's gates. Out: a `DeviceSelector`, which answers for descriptions of
 devices and remembers the answers, or a `SelectorProblem` with the API server's words. Kubernetes:

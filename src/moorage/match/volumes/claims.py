@@ -1,4 +1,4 @@
-"""A pod's claims on storage: which they are, in what state, and which of them scheduling can tell apart.
+"""Find a pod's claims on storage, their state, and which of them scheduling can tell apart.
 
 A shape carries `ClaimFacts` in place of claim names: a thousand pods that each have a claim of their own are one shape,
 as long as the volumes are alike. A claim is itself and no other if it matters who else uses it, if a volume was

@@ -1,4 +1,4 @@
-"""Disks of the old in-tree plugins as the CSI drivers that took over see them: driver, handle and node affinity.
+"""Translate disks of the old in-tree plugins to the CSI drivers that took over: driver, handle and node affinity.
 
 Only on nodes that say in their CSINode that the plugin has moved is anything translated.
 Kubernetes: csi-translation-lib. Differs: a disk that it could not translate is one that is not counted.

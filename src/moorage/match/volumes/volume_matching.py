@@ -1,4 +1,4 @@
-"""Which volumes a claim can be bound to, wherever its pod will be, and why not to the others.
+"""Decide which volumes a claim can be bound to, wherever its pod will be, and why not to the others.
 
 Kubernetes: component-helpers/storage/volume, FindMatchingVolume.
 Differs: a volume without a phase, as people write them, is available; that is what a cluster would make of it.

@@ -1,4 +1,4 @@
-"""Go's fixed-width integers where Kubernetes' results depend on how they overflow.
+"""Compute with Go's fixed-width integers where Kubernetes' results depend on how they overflow.
 
 Kubernetes: k8s.io/apimachinery/pkg/api/resource/math.go.
 """

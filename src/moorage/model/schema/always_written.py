@@ -1,4 +1,4 @@
-"""The fields that Go writes even when they are zero: those without `omitempty`, by their struct.
+"""List the fields that Go writes even when they are zero: those without `omitempty`, by their struct.
 
 Any other scalar that is no pointer is left out when it is zero. Kubernetes: the tags of k8s.io/api and apimachinery.
 """

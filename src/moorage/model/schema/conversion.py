@@ -1,4 +1,4 @@
-"""Raw document → typed view, or all the reasons why not, in the words of the API server's decoder.
+"""Convert a raw document to a typed view, or list all reasons why not, in the words of the API server's decoder.
 
 A null means absence, as for Go; an absent element of a list or map is its type's zero. Kubernetes: sigs.k8s.io/json,
 which names the Go struct, the fields above it without indices, and the Go type. It reports one problem only: the first

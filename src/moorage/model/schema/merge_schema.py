@@ -1,4 +1,4 @@
-"""The merge schema of a kind: what each field is, and how the values of two writers are merged.
+"""Define for each field of a kind what it is, and how the values of two writers are merged.
 
 `MERGED_FIELDS` has a row for each field that is not as usual: a list is atomic, an object granular. Two readers share a
 row: server-side apply looks at `topology` and `keys`, strategic merge patch at `patch_strategy` and `patch_merge_key`;

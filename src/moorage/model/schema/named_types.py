@@ -1,4 +1,4 @@
-"""The string and map types to which Go gives a name of their own.
+"""Name the string and map types to which Go gives a name of their own.
 
 In Python they are plain `str` and `dict`; the name is kept because the API server's messages show it ("... of type
 v1.TaintEffect"). Kubernetes: k8s.io/api and k8s.io/apimachinery.

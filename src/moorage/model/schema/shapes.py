@@ -1,4 +1,4 @@
-"""The shape of a typed view, compiled once per type: which fields it has, and what each may hold.
+"""Compile the shape of a typed view, once per type: which fields it has, and what each may hold.
 
 Kubernetes: Go's reflection over the same structs.
 """

@@ -1,4 +1,4 @@
-"""Why a stream could not be read as API objects: one error, with file, line, column and reason."""
+"""Define the error of a stream that cannot be read as API objects, with file, line, column and reason."""
 
 from enum import Enum
 

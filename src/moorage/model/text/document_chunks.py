@@ -1,4 +1,4 @@
-"""A byte stream cut into pieces of one document each (or, rarely, a few), without ever holding more than one.
+"""Cut a byte stream into pieces of one document each (or, rarely, a few), without holding more than one.
 
 YAML is cut at lines that start with `---`, which YAML reserves for that everywhere, even inside block scalars; JSON is
 also cut where a `}` ends a line and the next line starts with `{`, which cannot happen inside a value. Kubernetes:

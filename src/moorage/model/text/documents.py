@@ -1,4 +1,4 @@
-"""A stream of YAML or JSON → API objects as raw documents, one at a time.
+"""Read API objects from a stream of YAML or JSON, as raw documents, one at a time.
 
 Empty documents are passed over; `List` objects, as kubectl prints them, are taken apart into their items. Kubernetes:
 kubectl's resource builder over apimachinery/pkg/util/yaml. Differs: every document knows its lines; size, nesting and

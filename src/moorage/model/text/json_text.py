@@ -1,4 +1,4 @@
-"""JSON text → raw values, one after another, with their duplicate keys.
+"""Decode JSON text into raw values, one after another, with their duplicate keys.
 
 Kubernetes: sigs.k8s.io/json, which is Go's decoder made strict. As there, a lone surrogate becomes the replacement
 character; unlike there, a number with a fraction of zero is the integer it equals, as kubectl makes it.

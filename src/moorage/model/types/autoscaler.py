@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers.
+"""Views of HorizontalPodAutoscalers.
 
 Kubernetes: k8s.io/api/autoscaling/v2.
 """

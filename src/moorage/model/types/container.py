@@ -1,4 +1,4 @@
-"""Containers: image, environment, ports, resources, mounts, probes, security contexts.
+"""Views of containers: image, environment, ports, resources, mounts, probes, security contexts.
 
 Kubernetes: k8s.io/api/core/v1.
 """

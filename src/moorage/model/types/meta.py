@@ -1,4 +1,4 @@
-"""What every API object carries, and how objects refer to each other: metadata, selectors, conditions, references.
+"""Views of what every object carries and how objects refer to each other: metadata, selectors, conditions, references.
 
 Kubernetes: k8s.io/apimachinery/pkg/apis/meta/v1 and the reference types of k8s.io/api/core/v1.
 """

@@ -1,4 +1,4 @@
-"""Nodes: taints, capacity, conditions, and the selectors that choose them.
+"""Views of nodes: taints, capacity, conditions, and the selectors that choose them.
 
 Kubernetes: k8s.io/api/core/v1.
 """

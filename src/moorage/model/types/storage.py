@@ -1,4 +1,4 @@
-"""Pods' volumes, claims, PersistentVolumes, classes and CSI objects.
+"""Views of pods' volumes, claims, PersistentVolumes, classes and CSI objects.
 
 Kubernetes: k8s.io/api/core/v1 and k8s.io/api/storage/v1.
 """

@@ -1,4 +1,4 @@
-"""The base of all typed views, Go's two integer widths, and absent lists and maps.
+"""Define the base of all typed views, Go's two integer widths, and absent lists and maps.
 
 A view is a frozen msgspec struct whose class name is the Go type's name, whose attribute names are the JSON names, and
 whose defaults are Go's zero values: absent strings are "", absent lists (), absent pointers None. Views are for

@@ -1,4 +1,4 @@
-"""Where the bytes of volumes are: storage products, files made from objects, sources of PersistentVolumes.
+"""Views of the sources of volumes: storage products, files made from objects, sources of PersistentVolumes.
 
 Kubernetes: k8s.io/api/core/v1.
 """

@@ -1,4 +1,4 @@
-"""The kinds that make pods from a template.
+"""Views of the kinds that make pods from a template.
 
 Kubernetes: k8s.io/api/apps/v1, k8s.io/api/batch/v1, and the ReplicationController of k8s.io/api/core/v1.
 """

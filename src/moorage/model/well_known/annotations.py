@@ -1,4 +1,4 @@
-"""Annotations that Kubernetes reads or writes."""
+"""Name the annotations that Kubernetes reads or writes."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Finalizers that Kubernetes puts on objects while something still needs them."""
+"""Name the finalizers that Kubernetes puts on objects while something still needs them."""
 
 from typing import Final
 

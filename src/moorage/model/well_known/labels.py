@@ -1,4 +1,4 @@
-"""Labels that Kubernetes reads or writes, of nodes, pods, Services and namespaces."""
+"""Name the labels that Kubernetes reads or writes, of nodes, pods, Services and namespaces."""
 
 from typing import Final
 

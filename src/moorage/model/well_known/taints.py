@@ -1,4 +1,4 @@
-"""The effects of taints, and the keys of the taints that Kubernetes itself puts on nodes."""
+"""Name the effects of taints, and the keys of the taints that Kubernetes itself puts on nodes."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Typed views of KubeSchedulerConfiguration, and the extension points that it names.
+"""Define typed views of KubeSchedulerConfiguration, and the extension points that it names.
 
 The arguments of plugins stay raw here, because their type depends on the plugin.
 Kubernetes: k8s.io/kube-scheduler/config/v1 and k8s.io/component-base/config/v1alpha1.

@@ -1,4 +1,4 @@
-"""A scheduler's configuration, and the scheduler made of it. Kubernetes: profile.NewMap and scheduler.New."""
+"""Make a scheduler from its configuration. Kubernetes: profile.NewMap and scheduler.New."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

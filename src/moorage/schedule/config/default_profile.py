@@ -1,4 +1,4 @@
-"""The table of Moorage's own plugins, in the order in which they run unless a configuration says otherwise.
+"""List Moorage's own plugins, in the order in which they run unless a configuration says otherwise.
 
 The order matters twice: the first plugin to refuse a node gives the reason that is counted in the event, and cheap
 filters whose refusals are final come before expensive ones.

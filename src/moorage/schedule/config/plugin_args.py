@@ -1,4 +1,4 @@
-"""The arguments of plugins, field for field those of Kubernetes: views, defaults and validation.
+"""Define the arguments of plugins, field for field those of Kubernetes: views, defaults and validation.
 
 Kubernetes: types_pluginargs.go and defaults.go of kubescheduler.config.k8s.io/v1, and validation_pluginargs.go.
 Differs: without arguments, DefaultPreemption looks at every node.

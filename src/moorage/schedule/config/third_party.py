@@ -1,4 +1,4 @@
-"""Plugins of other packages: found by entry point, checked when they are loaded, guarded when they are called.
+"""Load plugins of other packages by entry point, check them when they are loaded, guard them when they are called.
 
 A package registers a `Plugin` class in the entry point group `moorage.plugins`, under the plugin's name. Only plugins
 that a configuration names are imported. Kubernetes: app.WithPlugin, which links a plugin into the scheduler's binary.

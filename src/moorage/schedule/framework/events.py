@@ -1,4 +1,4 @@
-"""Cluster events that may make a waiting pod schedulable, and a plugin's rows: which of them may undo its refusal.
+"""Define cluster events that may make a waiting pod schedulable, and the rows by which plugins name them.
 
 Events are derived from an object before and after a change. The law: a hint never denies an event that turns its
 plugin's refusal into an acceptance. Kubernetes: ClusterEvent, NodeSchedulingPropertiesChange,

@@ -1,4 +1,4 @@
-"""Wide plugins: those whose answer for a node depends on pods elsewhere, as pod affinity and topology spread do.
+"""Define wide plugins, whose answer for a node depends on pods elsewhere: pod affinity and topology spread.
 
 Traits are the few numbers by which such a plugin tells slots apart: the zone, the number of matching pods on the host.
 Slots with equal traits are one class, and the plugin judges classes instead of nodes. What it counts over all nodes is

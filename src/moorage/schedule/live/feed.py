@@ -1,4 +1,4 @@
-"""Inboxes of informer batches, emptied in slices: nodes, storage, devices, budgets and controllers before pods.
+"""Empty inboxes of informer batches in slices: nodes, storage, devices, budgets and controllers before pods.
 
 Kinds are not ordered among each other, so a pod is looked at when its node, its claims and its Service are known.
 Kubernetes: eventhandlers.go and the informers' processors.

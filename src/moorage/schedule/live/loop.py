@@ -1,4 +1,4 @@
-"""The live scheduler: informers in, the scheduling cycle, calls to the API server out.
+"""Run the live scheduler: informers in, the scheduling cycle, calls to the API server out.
 
 One task works in slices of about two milliseconds and sleeps until something arrives or a pod's backoff is over.
 Kubernetes: Scheduler.Run, ScheduleOne and the queue's flushing goroutines. Differs: one task instead of many.

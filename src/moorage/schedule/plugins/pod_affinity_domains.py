@@ -1,4 +1,4 @@
-"""What InterPodAffinity counts: for each topology key, the pods in each domain that a term is about.
+"""Count for InterPodAffinity, for each topology key, the pods in each domain that a term is about.
 
 A topology key with few domains (zones) makes the domain a trait of the slot; one with about as many domains as nodes
 (hostnames) would make every slot a class of its own, so there what follows from the count is the trait.

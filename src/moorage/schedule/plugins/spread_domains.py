@@ -1,4 +1,4 @@
-"""What PodTopologySpread counts: for each constraint, the matching pods in each domain, over the nodes that count.
+"""Count for PodTopologySpread, for each constraint, the matching pods in each domain, over the nodes that count.
 
 A node counts if it has all topology keys and, where a constraint's policies honour them, meets the pod's node affinity
 and has no taint that the pod does not tolerate. Kubernetes: preFilterState and preScoreState of podtopologyspread.

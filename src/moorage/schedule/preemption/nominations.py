@@ -1,4 +1,4 @@
-"""Nominated pods, and the filter that keeps room for them on their nodes.
+"""Keep nominated pods, and the filter that leaves room for them on their nodes.
 
 `NominatedPods` is the last filter of every profile: a node with nominated pods of equal or higher priority must pass
 all other filters as if these ran there, too. A pod's own nomination is removed before it is scheduled.

@@ -189,7 +189,7 @@ def test_an_event_that_is_late_does_not_undo_a_promise() -> None:
     assert storage.volumes["v"].metadata.labels == {"x": "y"}
 
 
-def test_what_the_cluster_knows_is_not_taken_back() -> None:
+def test_facts_from_the_watch_survive_the_release_of_a_promise() -> None:
     cluster = store(a_cluster(), volume("v"), claim("c"))
     storage = cluster.storage
     storage.promise("default/p", (VolumeDecision(("default", "c"), "a", "v"),))

@@ -36,7 +36,7 @@ def test_an_error_lists_some_members_of_a_long_enumeration() -> None:
     assert all(len(str(error)) < 5000 for error in errors)
 
 
-def test_nothing_is_looked_for_that_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validation_stops_at_the_limit_of_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[Any] = []
     plain = validate._check_type
 

@@ -37,7 +37,7 @@ def test_the_least_recently_used_goes_first() -> None:
     assert len(cache) == 2
 
 
-def test_a_cache_of_nothing_is_refused() -> None:
+def test_cache_size_must_be_positive() -> None:
     with pytest.raises(ValueError, match="at least one"):
         ProgramCache(capacity=0)
 

@@ -52,7 +52,7 @@ def test_a_broken_pattern() -> None:
         assert str(caught.value) == "Illegal regex: error parsing regexp: missing closing ): `(`"
 
 
-def test_matches_are_not_collected_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_of_collected_matches_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patterns, "_MAX_MATCHES", 3)
     assert len(call(patterns.FUNCTIONS, "string_find_all_string", "aaa", "a")) == 3
     with pytest.raises(CelError, match="result too large"):

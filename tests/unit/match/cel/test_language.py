@@ -255,7 +255,7 @@ def test_time(source: str, want: Any) -> None:
     assert_value(source, want)
 
 
-def test_what_is_only_parsed_finds_its_names_while_running() -> None:
+def test_unchecked_expressions_resolve_names_at_run_time() -> None:
     environment = Environment(KUBERNETES_FUNCTIONS, container="a.b", homogeneous=False)
     program = compile_expression("c.d + lists.range(2)[1] + size([x])", environment, checked=False)
     assert isinstance(program, Program)

@@ -65,7 +65,7 @@ def test_a_device_beyond_the_threshold_is_never_allocated(
     assert devices_given(pools(off, tainted(bad="9", good="3")), claim(off, toleration), off) is None
 
 
-def test_the_inequality_is_told() -> None:
+def test_explanation_has_the_inequality() -> None:
     wanted = claim(ALL_ON, {"key": "errors", "operator": "Lt", "value": "5"})
     request = wanted.compiled.requests[0][0]
     found = pools(ALL_ON, tainted(bad="9", good="3"))

@@ -55,7 +55,7 @@ def made(pod: PodSpec) -> tuple[dict[str, tuple[str, int]], set[tuple[str, str]]
         ("requests.example.com/gpu", False),
     ],
 )
-def test_what_devices_may_serve(name: str, expected: bool) -> None:
+def test_resources_that_devices_may_serve(name: str, expected: bool) -> None:
     assert may_be_backed(name) is expected
 
 

@@ -41,7 +41,7 @@ def test_equal_devices_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(evaluated) == 2
 
 
-def test_what_differs_in_nothing_a_selector_sees_is_equal() -> None:
+def test_devices_that_selectors_cannot_tell_apart_are_equal() -> None:
     assert description(name="a", taints=[{"key": "k", "effect": "NoSchedule"}]) == description(name="b")
     assert description(capacity={"memory": {"value": "1Gi"}}) != description(capacity={"memory": {"value": "2Gi"}})
     assert description(allowMultipleAllocations=True) != description()
@@ -55,7 +55,7 @@ def test_a_failure_is_remembered_and_raised_every_time() -> None:
 
 
 @pytest.mark.parametrize("expression", ["device.foo == 1", "1 +", "device.driver"])
-def test_what_does_not_compile_is_a_problem_with_words(expression: str) -> None:
+def test_selectors_that_do_not_compile_are_reported(expression: str) -> None:
     found = compile_device_selector(expression, default_gates())
     assert isinstance(found, SelectorProblem)
     assert found.detail

@@ -40,7 +40,7 @@ def test_thresholds_versions_and_expressions(toleration: dict[str, Any], value: 
     assert not tolerations(toleration, gates=default_gates()).tolerates(taint("errors", value))
 
 
-def test_why_not_is_said_as_for_nodes() -> None:
+def test_device_explanations_read_like_those_of_nodes() -> None:
     some = tolerations({"key": "errors", "operator": "Lt", "value": "5"})
     assert some.explain(taint("errors", "9")) == "taint errors=9 is not tolerated: 9 < 5 is false (toleration Lt 5)"
     assert some.unreadable(taint("errors", "x"))

@@ -35,7 +35,7 @@ def test_base64(text: str) -> None:
         ("YWJjä", 4),
     ],
 )
-def test_no_base64(text: str, at: int) -> None:
+def test_invalid_base64_is_refused(text: str, at: int) -> None:
     assert base64_complaint(text) == f"illegal base64 data at input byte {at}"
     assert not re.search(BASE64_PATTERN, text)
 

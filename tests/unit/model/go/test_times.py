@@ -133,7 +133,7 @@ def test_reading(text: str, expected: int) -> None:
         ("9223372037s", 'time: invalid duration "9223372037s"'),
     ],
 )
-def test_what_is_no_duration(text: str, expected: str) -> None:
+def test_invalid_durations_are_refused(text: str, expected: str) -> None:
     with pytest.raises(DurationError) as error:
         parse_duration(text)
     assert str(error.value) == expected
@@ -159,5 +159,5 @@ def test_writing(nanoseconds: int, expected: str) -> None:
 
 
 @given(st.integers(-(2**62), 2**62))
-def test_what_is_written_can_be_read(nanoseconds: int) -> None:
+def test_written_durations_can_be_parsed(nanoseconds: int) -> None:
     assert parse_duration(duration_text(nanoseconds)) == nanoseconds

@@ -50,7 +50,7 @@ def autoscaler(**fields: Any) -> Raw:
     return {"metadata": {"name": "a", "annotations": {"mine": "kept"}}, "spec": spec, "status": STATUS}
 
 
-def test_there_and_back() -> None:
+def test_converted_documents_convert_back() -> None:
     original = autoscaler(metrics=[*OTHERS, CPU], behavior=BEHAVIOUR)
     shown = to_v1(original)
     assert from_v1(shown) == original

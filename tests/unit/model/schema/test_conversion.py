@@ -122,11 +122,11 @@ def test_nulls_are_absence_and_in_lists_and_maps_zero() -> None:
         (3, "spec", "json: cannot unmarshal number into Go struct field Pod.spec of type v1.PodSpec"),
     ],
 )
-def test_wrong_types_are_told_in_the_words_of_the_api_server(spec: Any, path: str, reason: str) -> None:
+def test_type_errors_have_the_texts_of_the_api_server(spec: Any, path: str, reason: str) -> None:
     assert problems(spec) == (TypeProblem(path, reason),)
 
 
-def test_all_problems_are_told_in_the_order_of_the_document() -> None:
+def test_type_errors_are_in_document_order() -> None:
     found = problems({"priority": "1", "hostNetwork": "yes", "nodeName": 3})
     assert [problem.path for problem in found] == ["spec.priority", "spec.hostNetwork", "spec.nodeName"]
 

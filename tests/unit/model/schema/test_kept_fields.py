@@ -49,7 +49,7 @@ def test_what_is_kept(raw: Any, kept: Any) -> None:
         assert found == kept
 
 
-def test_what_kubectl_creates_says_nothing_of_a_templates_creation() -> None:
+def test_null_creation_timestamp_of_a_template_is_dropped() -> None:
     template: dict[str, Any] = {"metadata": {"creationTimestamp": None, "labels": {"app": "web"}}, "spec": POD["spec"]}
     kept = kept_part({"spec": {"template": template}, "status": {}}, Deployment)
     assert kept == {"spec": {"template": {**template, "metadata": {"labels": {"app": "web"}}}}, "status": {}}

@@ -5,7 +5,7 @@ from moorage.model.types.pod import Pod
 from moorage.model.types.storage import PersistentVolume
 
 
-def test_clean_documents_have_none() -> None:
+def test_documents_without_unknown_fields() -> None:
     raw = {
         "apiVersion": "v1",
         "kind": "Pod",

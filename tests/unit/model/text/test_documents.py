@@ -111,7 +111,7 @@ def test_empty_documents_are_passed_over() -> None:
         (b'{"a": "\xff"}', Problem.UNREADABLE, "yaml: invalid leading UTF-8 octet"),
     ],
 )
-def test_what_is_no_api_object(text: str | bytes, problem: Problem, reason: str) -> None:
+def test_documents_that_are_not_api_objects_are_refused(text: str | bytes, problem: Problem, reason: str) -> None:
     error = complaint(text)
     assert (error.problem, error.reason) == (problem, reason)
 

@@ -90,7 +90,7 @@ def test_the_only_profile_need_not_have_a_name_and_several_have_their_own() -> N
         ),
     ],
 )
-def test_what_means_less_than_it_seems_is_noted(fields: Raw, expected: str) -> None:
+def test_settings_without_effect_are_noted(fields: Raw, expected: str) -> None:
     assert [note.text for note in configuration(**fields).notes] == [expected]
 
 

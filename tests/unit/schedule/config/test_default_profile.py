@@ -38,7 +38,7 @@ def test_filters_run_in_kubernetes_order() -> None:
     ]
 
 
-def test_without_its_gate_a_plugin_is_not_there() -> None:
+def test_plugin_whose_gate_is_off_is_left_out() -> None:
     profile = default_profile(GateSet(frozenset()))
     assert "DynamicResources" not in {plugin.name for plugin in profile.filters}
     assert "DynamicResources" not in {plugin.name for plugin, _ in profile.scores}

@@ -212,7 +212,7 @@ def test_arguments_that_it_cannot_take_are_refused(args: Any, expected: str, mon
         (StrangeArgs, "args_type of class StrangeArgs is not a msgspec.Struct"),
     ],
 )
-def test_what_is_no_plugin_is_refused_by_its_entry_point(
+def test_entry_points_that_are_not_plugins_are_refused(
     plugin: Any, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     register(monkeypatch, Plain=plugin)
@@ -256,7 +256,7 @@ def test_nothing_is_loaded_that_is_not_named(monkeypatch: pytest.MonkeyPatch) ->
         (ScoresTooMuch, "score_slot returned 101, not an int of 0–100"),
     ],
 )
-def test_a_plugin_that_breaks_its_word_is_named_when_it_is_asked(
+def test_plugin_that_returns_an_invalid_answer_is_named(
     plugin: Any, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     register(monkeypatch, Plain=plugin)

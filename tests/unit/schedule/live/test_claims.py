@@ -111,7 +111,7 @@ async def test_pods_that_reserve_a_claim_at_the_same_time_are_written_together()
 
 @pytest.mark.parametrize("after", [0, 1])
 @pytest.mark.parametrize("fate", [Fate.LOST, Fate.UNANSWERED])
-async def test_a_lost_answer_does_no_harm(fate: Fate, after: int) -> None:
+async def test_lost_answer_to_an_allocation_is_recovered(fate: Fate, after: int) -> None:
     api = world("c", "d", devices=2)
     api.fate = once("patch", "default/c", fate, after)
     async with running(api) as live:
@@ -204,7 +204,7 @@ async def test_a_pod_that_goes_away_while_its_claim_is_written_leaves_nothing() 
         assert not live.scheduler.cluster.devices.promises
 
 
-async def test_a_scheduler_that_starts_anew_uses_what_was_written() -> None:
+async def test_restarted_scheduler_uses_written_allocations() -> None:
     api = world("c", "d", devices=2)
     api.fate = lambda verb, key: Fate.LOST if verb == "bind" else Fate.OK
     async with running(api):
@@ -311,7 +311,7 @@ async def test_a_node_that_has_the_resource_itself_needs_no_claim() -> None:
 
 @pytest.mark.parametrize("fate", [Fate.ERROR, Fate.LOST, Fate.UNANSWERED])
 @pytest.mark.parametrize("verb", ["create", "patch", "bind"])
-async def test_whatever_fails_one_claim_is_left_in_the_end(verb: str, fate: Fate) -> None:
+async def test_failures_leave_exactly_one_extended_claim(verb: str, fate: Fate) -> None:
     api = extended_world()
     left = [1]
 

@@ -52,7 +52,7 @@ async def test_a_pod_waits_for_its_evaluations_and_nothing_else_does() -> None:
         assert len(worker.asked) == 2
 
 
-async def test_a_pod_that_waits_for_long_is_told_so_and_goes_when_the_answers_are_there() -> None:
+async def test_long_waiting_pod_gets_an_event_and_is_scheduled_after_evaluation() -> None:
     api, worker = FakeApi(), FakeWorker()
     for number in range(7):
         tainted(api, f"n{number}", f"k{number}")

@@ -31,7 +31,7 @@ def reasons(api: FakeApi, name: str) -> list[str]:
     return [reason for of, reason, _ in api.recorded if of == name]
 
 
-async def test_pods_get_nodes_and_say_so() -> None:
+async def test_pods_are_bound_and_get_events() -> None:
     api = FakeApi()
     api.node("n1")
     api.pod("early")
@@ -90,7 +90,7 @@ async def test_all_that_is_there_at_the_start_counts_before_anything_is_decided(
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_pods_of_others_count_and_are_let_be() -> None:
+async def test_pods_of_other_schedulers_count_and_are_not_scheduled() -> None:
     api = FakeApi()
     api.node("n1", cpu="2")
     api.pod("theirs", cpu="2", schedulerName="another", nodeName="n1")
@@ -148,7 +148,7 @@ async def test_a_binding_that_never_arrived_is_sent_again_to_the_same_node() -> 
         assert reasons(api, "a") == ["Scheduled"]
 
 
-async def test_whoever_was_bound_by_somebody_else_counts_where_it_is() -> None:
+async def test_pod_bound_by_another_scheduler_counts_on_its_node() -> None:
     api = FakeApi()
     api.node("n1", cpu="1")
     api.node("n2", cpu="1", unschedulable=True)
@@ -172,7 +172,7 @@ async def test_whoever_was_bound_by_somebody_else_counts_where_it_is() -> None:
         assert api.nodes_of_pods() == {"a": "n2", "b": "n1"}
 
 
-async def test_a_refused_binding_is_told_and_tried_again_later() -> None:
+async def test_refused_binding_causes_an_event_and_is_retried() -> None:
     api = FakeApi()
     api.node("n1")
     fates = [Fate.ERROR]

@@ -58,7 +58,7 @@ def test_attempts_and_what_came_of_them() -> None:
     assert found[f"scheduler_framework_extension_point_duration_seconds_count{{{points}}}"] == 1
 
 
-def test_numbers_and_expressions_in_tolerations_are_counted_and_what_cannot_be_read_is_told_once() -> None:
+def test_toleration_comparisons_are_counted_and_unreadable_taints_logged_once() -> None:
     api = FakeApi()
     api.node("good", taints=[{"key": "sla", "value": "950", "effect": "NoSchedule"}])
     api.node("bad", taints=[{"key": "sla", "value": "high", "effect": "NoSchedule"}])
@@ -94,7 +94,7 @@ def test_numbers_and_expressions_in_tolerations_are_counted_and_what_cannot_be_r
     assert [line for line in lines if line.startswith("E") and "expression" in line]
 
 
-def test_plugins_are_measured_as_the_queries_of_the_keps_want_it() -> None:
+def test_plugin_metrics_serve_the_queries_of_the_keps() -> None:
     api = FakeApi()
     api.node("n1", cpu="64", taints=[{"key": "sla", "value": "950", "effect": "NoSchedule"}])
     tolerations = [{"key": "sla", "operator": "Gt", "value": "900", "effect": "NoSchedule"}]

@@ -54,7 +54,7 @@ def test_a_pod_that_has_a_node_never_goes_back_to_the_queue() -> None:
     assert not bench.waits()
 
 
-def test_what_is_heard_of_a_pod_on_its_way_is_kept_for_when_it_comes_back() -> None:
+def test_updates_during_binding_are_kept_for_the_next_attempt() -> None:
     bench = Bench("n1")
     bench.tell(pod())
     action = bench.bind()
@@ -83,7 +83,7 @@ def test_a_pod_of_the_same_name_takes_the_place_of_the_old_one() -> None:
     assert bench.waits()
 
 
-def test_whoever_is_bound_elsewhere_counts_there_and_a_late_failure_changes_nothing() -> None:
+def test_pod_bound_elsewhere_counts_on_that_node() -> None:
     bench = Bench("n1", "n2")
     bench.tell(pod())
     action = bench.bind()
@@ -110,7 +110,7 @@ def test_pods_of_a_node_that_goes_count_again_when_it_comes_back() -> None:
     assert bench.where() == ""
 
 
-def test_a_heartbeat_changes_nothing_that_anybody_has_to_look_at() -> None:
+def test_heartbeats_cause_no_events() -> None:
     bench = Bench("n1")
     generation = bench.scheduler.cluster.nodes.generation
     beat = node("n1", status={"conditions": [{"type": "Ready", "status": "True"}]})
@@ -130,7 +130,7 @@ def test_finished_pods_leave_and_those_being_deleted_are_not_queued() -> None:
     assert not bench.waits()
 
 
-def test_alike_is_what_scheduling_cannot_tell_apart() -> None:
+def test_pods_that_scheduling_cannot_tell_apart_are_alike() -> None:
     assert are_alike(pod(), pod(nodeName="n1", status={"phase": "Running"}))
     assert not are_alike(pod(), pod(cpu="2"))
     assert not are_alike(pod(), pod(metadata={"labels": {"a": "b"}}))
@@ -176,7 +176,7 @@ def on_node(said: Pod, **labels: str) -> Pod:
     return replace(said, metadata=metadata, spec=replace(said.spec, nodeName="n1"))
 
 
-def test_labels_from_a_node_are_counted_anew_only_where_a_selector_asks_for_them() -> None:
+def test_labels_from_a_node_are_recounted_only_where_a_selector_reads_them() -> None:
     bench = Bench("n1")
     cluster = bench.scheduler.cluster
     bench.tell(on_node(pod()))

@@ -22,7 +22,7 @@ def writer(api: FakeApi) -> PodStatusWriter:
     return PodStatusWriter(api, BackgroundCalls(4), asyncio.sleep, lambda: next(times))
 
 
-async def test_the_same_is_said_once_and_the_time_is_that_of_the_first() -> None:
+async def test_unchanged_condition_is_written_once() -> None:
     api = FakeApi()
     pod = api.pod("p").view
     status = writer(api)
@@ -39,7 +39,7 @@ async def test_the_same_is_said_once_and_the_time_is_that_of_the_first() -> None
     assert [verb for verb, _ in api.calls] == ["patch", "patch"]
 
 
-async def test_what_is_said_while_the_last_word_is_on_its_way_comes_after_it_and_only_the_last_counts() -> None:
+async def test_only_the_newest_condition_follows_a_pending_patch() -> None:
     api = FakeApi()
     pod = api.pod("p").view
     status = writer(api)
@@ -68,7 +68,7 @@ async def test_a_lost_patch_is_sent_again_and_one_that_stays_lost_is_forgotten()
     assert api.raw(KEY)["status"]["conditions"][0]["message"] == "two"
 
 
-async def test_a_pod_that_was_replaced_is_let_be() -> None:
+async def test_replaced_pod_is_not_patched() -> None:
     api = FakeApi()
     old = api.pod("p").view
     api.drop(KINDS.POD, KEY)

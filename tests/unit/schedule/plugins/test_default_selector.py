@@ -17,7 +17,7 @@ def shape(labels: dict[str, str], owner: tuple[str, str] | None = None) -> Shape
     return Cluster().shape_of(convert_view({"metadata": metadata}, Pod))
 
 
-def test_a_pod_that_belongs_to_nothing_has_an_empty_selector() -> None:
+def test_pod_without_services_and_controllers_has_an_empty_selector() -> None:
     selectors = DefaultSelectors()
     selectors.set_service("team", "web", {"app": "web"})
     selectors.set_service("default", "db", {"app": "db"})
@@ -44,7 +44,7 @@ def test_the_controller_adds_its_selector() -> None:
     assert str(selectors.selector(shape({"app": "web"}, ("ReplicaSet", "gone")))) == "app=web"
 
 
-def test_changes_are_to_be_seen_in_the_version() -> None:
+def test_version_changes_with_every_change() -> None:
     selectors = DefaultSelectors()
     selectors.set_controller("StatefulSet", "default", "db", parse_selector("app=db"))
     version = selectors.version

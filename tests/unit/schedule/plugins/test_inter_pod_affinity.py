@@ -206,7 +206,7 @@ def prepared(cluster: Cluster, incoming: Pod) -> tuple[InterPodAffinity, Prepare
     return plugin, plugin.prepare(shape, cluster), shape
 
 
-def test_it_is_skipped_when_nobody_has_anything_to_say() -> None:
+def test_plugin_is_skipped_without_any_terms() -> None:
     cluster = zoned()
     plugin, made, _ = prepared(cluster, pod("w", {"app": "web"}))
     assert not plugin.filters_now(made.want, cluster)

@@ -98,7 +98,7 @@ def test_labels_that_appear_later_are_asked_about() -> None:
     assert passing(asked) == {"a", "d"}
 
 
-def test_a_pod_without_wishes_is_none_of_its_business() -> None:
+def test_node_affinity_skips_pods_without_affinity() -> None:
     asked = alone(NodeAffinity(GATES), cluster(), pod())
     assert not asked.filters
     assert not asked.scores
@@ -124,7 +124,7 @@ def test_terms_that_name_nodes_narrow_the_search(terms: list[dict[str, Any]], na
     assert narrowed.narrowed_by == (() if names is None else ("NodeAffinity",))
 
 
-def test_terms_that_name_two_nodes_at_once_name_none() -> None:
+def test_terms_that_require_two_names_match_no_node() -> None:
     both = fields(requirement("metadata.name", "In", "a"), requirement("metadata.name", "In", "b"))
     asked = candidates_of(cluster(), pod(**required(both)))
     assert asked.rejection is not None
@@ -144,7 +144,7 @@ def test_weights_are_added_up_and_scaled_to_the_highest() -> None:
     assert scores(alone(NodeAffinity(GATES), cluster(), pod(**wishes))) == {"a": 83, "b": 100, "c": 11}
 
 
-def test_a_wish_nobody_meets_scores_nothing() -> None:
+def test_preference_that_no_node_meets_scores_zero() -> None:
     wishes = preferred((50, labels(requirement("disk", "In", "tape"))))
     assert scores(alone(NodeAffinity(GATES), cluster(), pod(**wishes))) == {"a": 0, "b": 0, "c": 0}
 

@@ -55,7 +55,7 @@ def test_a_pod_that_asks_for_nothing_needs_only_its_place() -> None:
     assert passing(alone(NodeResourcesFit(), cluster(), pod())) == {"small", "large", "gpu"}
 
 
-def test_extended_resources_and_those_somebody_else_looks_after() -> None:
+def test_extended_resources_and_ignored_ones() -> None:
     asking = pod(containers=[{"name": "c", "resources": {"requests": {"nvidia.com/gpu": "1"}}}])
     assert passing(alone(NodeResourcesFit(), cluster(), asking)) == {"gpu"}
     everywhere = {"small", "large", "gpu"}
@@ -93,7 +93,7 @@ def test_balance_is_preferred() -> None:
     assert not alone(NodeResourcesBalancedAllocation(), two, pod()).scores
 
 
-def test_three_resources_deviate_too() -> None:
+def test_balance_of_three_resources() -> None:
     status = {"allocatable": {"cpu": "4", "memory": "4Gi", "pods": "10", "nvidia.com/gpu": "4"}}
     two = cluster_of(node("all", status=status), node("some", status=has(cpu="4", memory="4Gi")))
     plugin = NodeResourcesBalancedAllocation(("cpu", "memory", "nvidia.com/gpu"))

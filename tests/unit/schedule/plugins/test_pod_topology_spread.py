@@ -91,7 +91,7 @@ def test_pods_elsewhere_and_pods_on_their_way_out_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(("selector", "left"), [({}, {"a1", "a2", "b1"}), (None, {"a1", "a2", "b1"})])
-def test_an_empty_selector_counts_nobody(selector: Any, left: set[str]) -> None:
+def test_empty_selector_counts_no_pods(selector: Any, left: set[str]) -> None:
     cluster = zoned()
     for name in ("one", "two", "three"):
         place(cluster, web(name), "a1")

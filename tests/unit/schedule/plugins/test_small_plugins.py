@@ -69,7 +69,7 @@ def test_a_pod_that_asks_for_a_node_gets_that_one() -> None:
     assert not alone(NodeName(), cluster, pod()).filters
 
 
-def test_a_pod_that_has_a_node_says_nothing_about_others_of_its_shape() -> None:
+def test_node_name_of_a_bound_pod_is_not_part_of_the_shape() -> None:
     cluster = cluster_of(node("a"), node("b"))
     place(cluster, pod("running", nodeName="a"), "a")
     assert passing(candidates_of(cluster, pod("pending"))) == {"a", "b"}

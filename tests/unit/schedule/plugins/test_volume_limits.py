@@ -117,7 +117,7 @@ def test_what_is_known_of_a_node_before_it_comes_and_after_it_was_there() -> Non
     assert left(cluster, "c0") == {"small", "large", "unlimited"}
 
 
-def test_a_claim_that_is_not_there() -> None:
+def test_missing_claim_rejects_the_pod() -> None:
     refused = verdicts(alone(LIMITS, small_and_large(), user("gone")))
     said = 'looking up PVC default/gone: persistentvolumeclaim "gone" not found'
     assert {(v.code, v.reasons) for v in refused.values()} == {(Code.UNRESOLVABLE, (said,))}

@@ -85,7 +85,7 @@ def test_one_that_has_not_started_is_the_youngest() -> None:
 
 
 @pytest.mark.parametrize("priority", [100, 101])
-def test_nobody_as_important_goes(priority: int) -> None:
+def test_pods_of_equal_priority_are_not_victims(priority: int) -> None:
     cluster = cluster_of(node("n"))
     put(cluster, "n", "a", priority, cpu="4")
     outcome = preempt(cluster, URGENT)
@@ -146,14 +146,14 @@ def test_negative_priorities_do_not_make_many_victims_cheap() -> None:
     assert chosen(preempt(cluster, asking("urgent", 100, "4")), cluster) == ("n", ["a"])
 
 
-def test_then_who_has_run_for_the_shortest_time() -> None:
+def test_then_the_latest_start_among_the_victims() -> None:
     cluster = cluster_of(node("n"), node("m"))
     put(cluster, "n", "a", 0, "4", start="2026-01-02T00:00:00Z")
     put(cluster, "m", "b", 0, "4", start="2026-01-01T00:00:00Z")
     assert chosen(preempt(cluster, URGENT), cluster) == ("n", ["a"])
 
 
-def test_nodes_where_the_no_is_final_are_out() -> None:
+def test_nodes_with_unresolvable_refusals_are_not_candidates() -> None:
     tainted = [{"key": "sla", "value": "80", "effect": "NoSchedule"}]
     cluster = cluster_of(
         node("tainted", taints=tainted), node("small", status={"allocatable": {"cpu": "1", "pods": "9"}}), node("n")
@@ -163,7 +163,7 @@ def test_nodes_where_the_no_is_final_are_out() -> None:
     assert chosen(preempt(cluster, URGENT), cluster) == ("n", ["b"])
 
 
-def test_every_kind_of_no_is_counted() -> None:
+def test_message_counts_every_reason() -> None:
     tainted = [{"key": "sla", "value": "80", "effect": "NoSchedule"}]
     cluster = cluster_of(node("tainted", taints=tainted), node("important"), node("half"), node("other half"))
     put(cluster, "important", "a", 200, "4")
@@ -179,14 +179,14 @@ def test_every_kind_of_no_is_counted() -> None:
 # -- who may ------------------------------------------------------------------------------------------
 
 
-def test_who_never_preempts() -> None:
+def test_pods_with_policy_never_do_not_preempt() -> None:
     cluster = cluster_of(node("n"))
     put(cluster, "n", "a", 0, "4")
     outcome = preempt(cluster, asking("modest", 100, "2", preemptionPolicy="Never"))
     assert outcome == PreemptionResult(message="preemption: not eligible due to preemptionPolicy=Never.")
 
 
-def test_who_waits_for_victims_already() -> None:
+def test_pods_with_terminating_victims_do_not_preempt_again() -> None:
     cluster = cluster_of(node("n"), node("m"))
     put(cluster, "n", "a", 0, "4")
     put(cluster, "m", "b", 0, "4")
@@ -199,7 +199,7 @@ def test_who_waits_for_victims_already() -> None:
     assert preemption.preempt(candidates, cluster.nodes.slot_of["m"]).selection is not None
 
 
-def test_the_api_server_says_who_is_being_preempted() -> None:
+def test_preempted_pods_are_known_by_their_condition() -> None:
     cluster = cluster_of(node("n"))
     condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     raw = {
@@ -222,7 +222,7 @@ def test_enough_candidates() -> None:
     assert DefaultPreemptionArgs(minCandidateNodesAbsolute=200).enough(20) == 20
 
 
-def test_a_sample_finds_somebody_too() -> None:
+def test_sampled_search_finds_victims() -> None:
     cluster = cluster_of(*(node(f"n{i}") for i in range(20)))
     for i in range(20):
         put(cluster, f"n{i}", f"a{i}", 0, "4")
@@ -243,7 +243,7 @@ def test_status_is_believed_and_disrupted_pods_are_not_counted_twice() -> None:
     assert ([r.key for r in violating], [r.key for r in others]) == (["default/c"], ["default/a", "default/b"])
 
 
-def test_budgets_that_concern_nobody() -> None:
+def test_budgets_without_selected_pods() -> None:
     cluster = cluster_of(node("n"))
     put(cluster, "n", "a", labels={"app": "web"})
     malformed = {"matchExpressions": [{"key": "app", "operator": "Near"}]}

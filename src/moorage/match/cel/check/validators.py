@@ -1,4 +1,4 @@
-"""Checks on literals that types alone do not catch: durations, timestamps, patterns, and mixed lists and maps.
+"""Check literals for what types alone do not catch: durations, timestamps, patterns, and mixed lists and maps.
 
 In: a checked tree. Out: (offset, message) pairs with cel-go's texts. Kubernetes: cel-go cel/validator.go, the four
 validators of apiserver/pkg/cel/environment/base.go.

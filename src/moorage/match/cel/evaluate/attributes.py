@@ -1,4 +1,4 @@
-"""Variables with what is selected from them: `taint.key`, `m['a'][0]`, `has(x.y)`, `x.?y`.
+"""Evaluate variables and selections from them: `taint.key`, `m['a'][0]`, `has(x.y)`, `x.?y`.
 
 cel-go (interpreter/attributes.go) calls such a chain an attribute and charges 1 for every selection plus 1 for the
 whole, also where it starts at a call's result or a literal. A chain turns optional at the first `?`: from there on,

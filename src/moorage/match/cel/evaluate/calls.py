@@ -1,4 +1,4 @@
-"""Calls: evaluate the arguments, charge, choose the overload from the values where types are dyn, call it.
+"""Evaluate calls: the arguments, the charge, the overload that the values choose where types are dyn.
 
 An argument that fails does not spare the others from being evaluated, nor the call from being charged for: that is how
 cel-go counts, except for calls with many arguments, which stop at the first failure. Kubernetes: cel-go interpreter/

@@ -1,4 +1,4 @@
-"""The authorization library: its functions are declared, but no expression here can ever hold an authorizer.
+"""Declare the authorization library, whose functions no expression here can call: none holds an authorizer.
 
 Kubernetes: apiserver/pkg/cel/library/authz.go, with the selectors. The base environment declares these names
 everywhere, so `taint.key.check('get')` is a wrong overload and not an unknown function. There is no authorizer

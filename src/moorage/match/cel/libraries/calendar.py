@@ -1,4 +1,4 @@
-"""Timestamps and durations: text, calendar fields, time zones, as Go's package time has them.
+"""Implement timestamps and durations as Go's package time has them: text, calendar fields, time zones.
 
 Kubernetes: Go's time.ParseDuration, time.Parse(RFC3339) and time.Time; cel-go common/stdlib/standard.go for the
 accessors.

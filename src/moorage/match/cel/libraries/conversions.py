@@ -1,4 +1,4 @@
-"""Conversions: int(), uint(), double(), bool(), string(), bytes(), timestamp(), duration(), type(), dyn().
+"""Convert between types: int(), uint(), double(), bool(), string(), bytes(), timestamp(), duration(), type(), dyn().
 
 Kubernetes: cel-go common/stdlib/standard.go and the ConvertToType methods of common/types; Go's strconv for numbers in
 text.

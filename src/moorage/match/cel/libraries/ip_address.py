@@ -1,4 +1,4 @@
-"""The IP and CIDR libraries: `ip(<string>)`, `cidr(<string>)`, and questions about addresses and networks.
+"""Implement the IP and CIDR libraries: `ip(<string>)`, `cidr(<string>)`, and tests of addresses and networks.
 
 Grammar, texts and tests are those of Go's `net/netip`: Python's `ipaddress` accepts and refuses other texts, and says
 so in other words. Zones and IPv4-mapped IPv6 addresses are refused on top of it. As upstream, a text that is no network

@@ -1,4 +1,4 @@
-"""The lists libraries of cel-go (slice, flatten, sort, lists.range, …) and of Kubernetes (isSorted, sum, min, …); sets.
+"""Implement the lists libraries of cel-go (slice, sort, …) and of Kubernetes (isSorted, sum, …), and sets.
 
 Kubernetes: cel-go ext/lists.go with ListsVersion(3), ext/sets.go; apiserver/pkg/cel/library/lists.go. One row per
 element type, since CEL has no "comparable"; elements that cannot be compared with each other (a NaN, or mixed types

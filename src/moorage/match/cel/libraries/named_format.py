@@ -1,4 +1,4 @@
-"""The format library: `format.<name>()`, `format.named(<string>)` and `validate(<string>)`.
+"""Implement the format library: `format.<name>()`, `format.named(<string>)` and `validate(<string>)`.
 
 Kubernetes: apiserver/pkg/cel/library/format.go and pkg/cel/format.go; uuid, byte, date and datetime are kube-openapi's
 strfmt. `validate` returns none when all is well, else the complaints. Its actual cost takes each format's own pattern

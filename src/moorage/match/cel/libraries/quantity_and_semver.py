@@ -1,4 +1,4 @@
-"""The quantity library and the semver library, version 1: values made from text that are compared and taken apart.
+"""Implement the quantity library and the semver library, version 1.
 
 Kubernetes: apiserver/pkg/cel/library/quantity.go and semverlib.go, pkg/cel/quantity.go and semver.go. sign() is a
 global function there, not a member. Versions are strict unless `normalize` is true, which forgives a leading `v`,

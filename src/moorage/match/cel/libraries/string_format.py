@@ -1,4 +1,4 @@
-"""`<string>.format([…])`: the clauses, how each renders its argument, and which types each accepts.
+"""Implement `<string>.format([…])`: the clauses, how each renders its argument, and which types each accepts.
 
 Kubernetes: cel-go ext/formatting.go, which versions 1 to 3 of the strings library share. Fixed-point and scientific
 numbers are printed for en_US there, with thousands separators, `∞`, and `1.5 × 10⁰³`; the precision of `%e` is taken

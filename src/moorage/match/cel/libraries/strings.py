@@ -1,4 +1,4 @@
-"""The strings library, version 2: positions, case, replacing, splitting, joining, quoting and formatting.
+"""Implement the strings library, version 2: positions, case, replacing, splitting, joining, quoting, formatting.
 
 Kubernetes: cel-go ext/strings.go with StringsVersion(2), hence no reverse(); costs: apiserver/pkg/cel/library/cost.go.
 Positions count code points. Differs: results are capped in size before they are built (upstream, nested replace() calls

@@ -1,4 +1,4 @@
-"""The URL library: `url(<string>)`, `isURL` and the accessors, with the grammar and messages of Go's `net/url`.
+"""Implement the URL library: `url(<string>)`, `isURL` and accessors, with the grammar and messages of Go's `net/url`.
 
 Everything is bytes in here, because Go escapes and unescapes bytes; text made of it has U+FFFD for bytes that are no
 UTF-8. Python's `urllib.parse` is not used: it accepts nearly everything.

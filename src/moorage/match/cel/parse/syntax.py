@@ -1,4 +1,4 @@
-"""The syntax tree of an expression, and the source it came from.
+"""Define the syntax tree of an expression, and the source it came from.
 
 A node's `position` is an offset in code points: of the operator, the dot, the opening parenthesis or the first token,
 whichever cel-go reports errors at. Kubernetes: cel-go common/ast and common/source.go.

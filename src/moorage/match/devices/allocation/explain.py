@@ -1,4 +1,4 @@
-"""Why a request cannot have a device: which selector, which taint, which inequality.
+"""Explain why a request cannot have a device: which selector, which taint, which inequality.
 
 In: a compiled request and a device of a pool. Out: the part of a sentence about the device, or None exactly when a
 search with nothing picked yet would pick it, constraints aside. Kubernetes: none; its allocator logs at most.

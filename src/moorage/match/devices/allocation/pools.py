@@ -1,4 +1,4 @@
-"""Pools: the newest generation of the slices that have devices for a node, whether they are all there and valid.
+"""Gather pools: the newest generation of the slices with devices for a node, complete and valid or not.
 
 In: published slices and a node. Out: `DevicePool`s in the order in which devices are tried: by driver and name, those
 with binding conditions last, in each the slices by name. Kubernetes: GatherPools in

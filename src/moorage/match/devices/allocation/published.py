@@ -1,4 +1,4 @@
-"""Published slices, prepared for allocation: every device with its taints and its description, made once.
+"""Prepare published slices for allocation: every device with its taints and its description, made once.
 
 In: a ResourceSlice and the DeviceTaintRules. Out: a `PublishedSlice`, which the caller keeps until either changes, and
 which answers on which nodes it and its devices are. Kubernetes: NodeMatches in dynamic-resource-allocation/structured.

@@ -1,4 +1,4 @@
-"""Requests, compiled: a claim's spec → for every request and subrequest its selectors, tolerations and count.
+"""Compile a claim's spec: for every request and subrequest its selectors, tolerations and count.
 
 In: a ResourceClaimSpec, the device classes and the gates. Out: a `CompiledClaim`; equal specs may share one. What is
 wrong with a request is kept and raised when its turn comes, because earlier requests' errors are told first.

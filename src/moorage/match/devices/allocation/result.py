@@ -1,4 +1,4 @@
-"""Allocation results: the picked devices, the configurations that apply, and the nodes where they can be used.
+"""Write allocation results: the picked devices, the configurations that apply, the nodes where they can be used.
 
 Out: raw AllocationResults, as they are written into a claim's status. Kubernetes: the end of Allocate and
 createNodeSelector in dynamic-resource-allocation/structured.

@@ -1,4 +1,4 @@
-"""The search: one device after the other for each request of each claim, first fit, with full backtracking.
+"""Search a device for each request of each claim, one after the other, first fit, with full backtracking.
 
 Devices are tried in the order of the pools; within a request only in that order, so that no set of devices is tried
 twice. When everything after a device failed, devices that no request and no constraint can tell from it are skipped.

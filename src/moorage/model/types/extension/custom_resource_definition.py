@@ -1,4 +1,4 @@
-"""CustomResourceDefinition and the schema language of its versions.
+"""Views of CustomResourceDefinitions and the schema language of their versions.
 
 Fields whose JSON name is no Python name have the name of the Go field. Kubernetes:
 staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1.

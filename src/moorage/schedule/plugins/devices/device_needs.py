@@ -1,4 +1,4 @@
-"""What a pod's claims need of a node: devices to allocate there, and allocations that can be used from there.
+"""Find what a pod's claims need of a node: devices to allocate there, and allocations usable from there.
 
 Whether claims fit is searched for once per code of `Devices`, so once for all nodes that offer the same devices in the
 same use, and kept in a table by code.

@@ -1,4 +1,4 @@
-"""What a pod needs whose extended resources are served by devices: on each node those that the node does not have.
+"""Find what a pod needs whose extended resources devices serve: on each node those that the node does not have.
 
 Nodes that have the same of these resources in their allocatable are alike: one claim, and one `DeviceNeeds`, for all.
 Kubernetes: filterExtendedResources. Differs: no empty claim where the node itself has everything.

@@ -1,4 +1,4 @@
-"""What a pod's claims need of a node: bound volumes within reach, and volumes to take or to provision there.
+"""Find what a pod's claims need of a node: bound volumes within reach, and volumes to take or to provision there.
 
 Kubernetes: volumebinding/binder.go; and FindMatchingVolume, which goes through all volumes for each claim and node.
 """

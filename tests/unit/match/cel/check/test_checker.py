@@ -54,12 +54,12 @@ def complaint(source: str) -> str:
         ("Foo{a: 1} == 1", 4, "undeclared reference to 'Foo' (in container '')"),
     ],
 )
-def test_objections(source: str, column: int, message: str) -> None:
+def test_type_check_errors(source: str, column: int, message: str) -> None:
     dots = "." * (column - 1)
     assert complaint(source) == f"compilation failed: ERROR: <input>:1:{column}: {message}\n | {source}\n | {dots}^"
 
 
-def test_several_objections_come_in_the_order_of_their_places() -> None:
+def test_type_check_errors_are_sorted_by_position() -> None:
     lines = complaint("a.b == taint.foo ||\n  c").splitlines()
     assert [line for line in lines if "ERROR" in line] == [
         "compilation failed: ERROR: <input>:1:1: undeclared reference to 'a' (in container '')",
@@ -87,7 +87,7 @@ def test_carets_are_as_wide_as_the_letters_above_them() -> None:
         ("ip('::1')", "net.IP"),
     ],
 )
-def test_only_a_bool_will_do(source: str, type_: str) -> None:
+def test_expressions_must_return_a_bool(source: str, type_: str) -> None:
     assert complaint(source) == f"must evaluate to bool or the unknown type, not {type_}"
 
 

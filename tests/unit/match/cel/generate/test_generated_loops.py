@@ -166,12 +166,12 @@ def test_loops_nested_deeply_are_generated_in_parts(depth: int, monkeypatch: pyt
         "[" + ", ".join(f"[{n}].exists(y, y == x)" for n in range(60)) + "].size() > 0",
     ],
 )
-def test_large_bodies_are_no_trouble(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loops_with_large_bodies_are_generated(body: str, monkeypatch: pytest.MonkeyPatch) -> None:
     closures, generated = both(f"lists.range(5).all(x, {body})", monkeypatch)
     assert generated == closures
 
 
-def test_what_is_too_large_for_a_function_is_left_to_closures_in_part(sources: list[str]) -> None:
+def test_parts_too_large_for_a_function_stay_closures(sources: list[str]) -> None:
     body = " && ".join(f"[{n}, x].exists(y, y + {n} == x + {n})" for n in range(150))
     assert compiled(f"lists.range(300).exists(x, {body})").evaluate_with_cost(TAINT)[0] is True
     (generated,) = (source for source in sources if "ask(" in source)
@@ -216,7 +216,7 @@ def test_a_stopped_evaluation_is_not_charged_for_what_encloses_it(monkeypatch: p
         "cel.bind(l, lists.range(1000), " + " || ".join(["'%s'.format([l]) == ''"] * 20) + ")",
     ],
 )
-def test_the_clock_stops_what_costs_little(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deadline_stops_cheap_but_slow_loops(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
 
     def tick() -> float:

@@ -98,13 +98,13 @@ def test_offsets(zone: str, seconds: int) -> None:
         ("x:00", 'strconv.Atoi: parsing "x": invalid syntax'),
     ],
 )
-def test_zones_that_are_none(zone: str, error: str) -> None:
+def test_unknown_time_zones_are_refused(zone: str, error: str) -> None:
     with pytest.raises(CelError) as raised:
         offset_in_zone(Timestamp(0), zone)
     assert str(raised.value) == error
 
 
-def test_the_ends_of_time_have_offsets_too() -> None:
+def test_first_and_last_timestamps_have_offsets() -> None:
     for text in ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"):
         timestamp = parse_timestamp(text)
         assert timestamp is not None

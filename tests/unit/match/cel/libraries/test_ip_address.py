@@ -62,7 +62,7 @@ def test_addresses_print_canonically(text: str, canonical: str) -> None:
         ("::ffff:1.2.3.256", "IPv4 field has value >255"),
     ],
 )
-def test_what_is_no_address(text: str, message: str) -> None:
+def test_invalid_addresses_are_refused(text: str, message: str) -> None:
     with pytest.raises(AddressError) as caught:
         parse_address(text)
     assert str(caught.value) == f'ParseAddr("{text}"): {message}'
@@ -88,7 +88,7 @@ def test_what_is_no_address(text: str, message: str) -> None:
         ("ff00::1", ""),
     ],
 )
-def test_what_kind_of_address(text: str, properties: str) -> None:
+def test_address_predicates(text: str, properties: str) -> None:
     address = parse_address(text)
     found = {
         "unspecified": address.is_unspecified(),
@@ -116,7 +116,7 @@ def test_what_kind_of_address(text: str, properties: str) -> None:
         ("::/129", "prefix length out of range"),
     ],
 )
-def test_what_is_no_network(text: str, message: str) -> None:
+def test_invalid_networks_are_refused(text: str, message: str) -> None:
     with pytest.raises(AddressError) as caught:
         parse_prefix(text)
     assert str(caught.value) == f'netip.ParsePrefix("{text}"): {message}'

@@ -133,7 +133,7 @@ def _checked(call: Call) -> Call:
         (_format("%q", _node(1, INT)), (7, _PARSING + 'unrecognized formatting clause "q"')),
     ],
 )
-def test_the_check_before_running(expression: Call, issue: tuple[int, str] | None) -> None:
+def test_format_clauses_are_checked_before_evaluation(expression: Call, issue: tuple[int, str] | None) -> None:
     if issue is not None and "clause can only" in issue[1]:
         issue = (issue[0], _FORMATTING + issue[1])
     assert check_format_call(expression) == issue
@@ -150,7 +150,7 @@ def test_only_the_string_clause_looks_into_literals() -> None:
     assert found[1].endswith("was given net.IP")
 
 
-def test_what_cannot_be_known_is_not_checked() -> None:
+def test_format_arguments_of_unknown_type_are_not_checked() -> None:
     assert check_format_call(_checked(Call(0, "format", _node(1, STRING), [ListLiteral(2, [])]))) is None
     assert check_format_call(_checked(Call(0, "format", Literal(1, "%d"), [_node(2, LIST)]))) is None
     assert check_format_call(Call(0, "format", Literal(1, "%d"), [ListLiteral(2, [])])) is None

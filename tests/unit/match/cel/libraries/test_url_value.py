@@ -32,7 +32,7 @@ from moorage.match.cel.libraries.url_value import URLError, parse_request_uri, p
         ("http://%zz@a/", 'invalid URL escape "%zz"'),
     ],
 )
-def test_what_is_no_request_uri(text: str, message: str) -> None:
+def test_invalid_request_uris_are_refused(text: str, message: str) -> None:
     with pytest.raises(URLError) as caught:
         parse_request_uri(text)
     assert str(caught.value) == f'parse "{text}": {message}'.replace("a\\b", "a\\\\b")
@@ -48,7 +48,7 @@ def test_control_characters_are_refused() -> None:
     "text",
     ["/absolute", "*", "mailto:a@b", "postgres://a:1,b:2/db", "http://[::1]:80/", "http://[fe80::1%25eth0]", "//x"],
 )
-def test_what_is_a_request_uri(text: str) -> None:
+def test_valid_request_uris_are_accepted(text: str) -> None:
     parse_request_uri(text)
 
 
@@ -109,7 +109,7 @@ def test_query(query: str, values: dict[str, list[str]]) -> None:
         ("./a:b", "./a:b"),
     ],
 )
-def test_written_again(text: str, written: str) -> None:
+def test_parsed_urls_are_written_as_go_writes_them(text: str, written: str) -> None:
     assert str(parse_url(text)) == written
 
 

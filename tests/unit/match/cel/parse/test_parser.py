@@ -96,7 +96,7 @@ def test_operators_of_several_kinds_add_up() -> None:
     assert [issue.message for issue in issues("(" * 90 + "a" + ".b[0] + 1)" * 90)] == ["max recursion depth exceeded"]
 
 
-def test_no_more_than_a_hundred_syntax_errors_are_told() -> None:
+def test_at_most_a_hundred_syntax_errors_are_reported() -> None:
     found = issues("$" * 3000)
     assert len(found) == 101
     assert found[-1].message == "Syntax error: More than 100 syntax errors"

@@ -79,7 +79,7 @@ def test_a_pod_without_claims_costs_nothing() -> None:
         ([claim("c", "v", annotations={}), volume("v")], UNBOUND_IMMEDIATE),
     ],
 )
-def test_claims_that_no_node_can_help(things: list[Any], message: str) -> None:
+def test_claims_that_make_a_pod_unschedulable_everywhere(things: list[Any], message: str) -> None:
     cluster = store(three_nodes(), *things)
     rejection = alone(BINDING, cluster, user("c")).rejection
     assert rejection is not None
@@ -186,7 +186,7 @@ def test_where_a_driver_took_over_its_own_label_counts() -> None:
         volume("v", claimRef={"namespace": "default", "name": "c", "uid": "of an older one"}),
     ],
 )
-def test_volumes_that_will_not_do(misfit: Any) -> None:
+def test_volumes_that_do_not_match_the_claim(misfit: Any) -> None:
     cluster = store(three_nodes(), misfit, claim("c"))
     refused = verdicts(alone(BINDING, cluster, user("c")))
     assert {verdict.reasons for verdict in refused.values()} == {(BIND_CONFLICT,)}
@@ -220,7 +220,7 @@ def test_a_volume_that_is_being_made_for_a_node() -> None:
     assert left(cluster, user("c")) == {"b"}
 
 
-def test_drivers_that_tell_have_to_have_space() -> None:
+def test_drivers_that_report_capacity_need_space() -> None:
     made = storage_class(provisioner="disk.example.com")
     driver = csi_driver("disk.example.com", storageCapacity=True)
     cluster = store(three_nodes(), made, driver, claim("c", size="10Gi"))
@@ -334,7 +334,7 @@ def test_a_volume_yet_to_be_made_is_made_for_the_node_that_was_chosen() -> None:
     assert left(cluster, user("c", name="q")) == {"a", "b", "c"}
 
 
-def test_the_last_volume_of_a_node_is_the_end_of_that_node() -> None:
+def test_node_without_free_volumes_is_filtered_out() -> None:
     cluster = store(three_nodes(), *(local_volume(f"{host}{i}", host) for host in "ab" for i in range(2)))
     engine = engine_of(cluster)
     hosts = []

@@ -97,7 +97,7 @@ def test_other_claims_can_be_shared() -> None:
     assert passing(alone(RESTRICTIONS, cluster, user("c", name="p"))) == {"a", "b"}
 
 
-def test_a_claim_that_is_not_there() -> None:
+def test_missing_claim_rejects_the_pod() -> None:
     rejection = alone(RESTRICTIONS, two_nodes(), user("c")).rejection
     assert rejection is not None
     assert rejection[1].reasons == ('persistentvolumeclaim "c" not found',)
