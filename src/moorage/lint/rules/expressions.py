@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.facts.facts import NodeValue, placed
+from moorage.lint.rules.compared_values import NodeValue, placed
 from moorage.lint.subject import Complaint, TolerationList, toleration_lists
 from moorage.match.evaluation.accounts import CHEAP
 from moorage.match.semver import version_or_none

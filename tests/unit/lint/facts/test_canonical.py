@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.lint.facts.facts import is_distribution_build
 from moorage.lint.hints import canonical_number, nearest_version
+from moorage.lint.rules.compared_values import is_distribution_build
 from moorage.match.semver import parse
 
 

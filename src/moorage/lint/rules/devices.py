@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.lint.facts.claim_offers import DeviceOffers
-from moorage.lint.facts.facts import device_taints_in
 from moorage.lint.hints import did_you_mean
+from moorage.lint.rules.compared_values import device_taints_in
 from moorage.lint.subject import Complaint, claim_spec_of, device_requests
 from moorage.match.devices.eviction import tolerated_seconds
 from moorage.match.devices.tolerations import as_taint, compile_device_toleration, compile_device_tolerations
