@@ -13,19 +13,18 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import BY_NAME
-from moorage.lint.facts.custom_kinds import CustomKinds, OwnLines
+from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds, OwnLines
 from moorage.lint.facts.requirements import Requirements
-from moorage.lint.facts.served_kinds import SERVED_KINDS
 from moorage.lint.finding import Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
 from moorage.lint.report.form import Form, LintSummary, Problem
 from moorage.lint.rules.admission import AdmissionFacts
 from moorage.lint.rules.budgets import BudgetFacts
 from moorage.lint.rules.compared_values import DEVICE_TAINT, ComparedValues, check_versions
-from moorage.lint.rules.custom_objects import check_custom_object, unserved_version
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
+    check_custom_object,
     conversion_complaints,
     decode_complaint,
     errors_of_existing,
@@ -35,10 +34,10 @@ from moorage.lint.rules.decoding import (
     kind_complaint,
     rejections,
     unserved_device_kind,
+    unserved_version,
     warnings_given,
 )
-from moorage.lint.rules.device_selectors import check_selectors, check_taint_rule
-from moorage.lint.rules.devices import DeviceFacts
+from moorage.lint.rules.devices import DeviceFacts, check_selectors, check_taint_rule
 from moorage.lint.rules.expressions import AskedExpressions, TriedExpressions, check_expressions
 from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
 from moorage.lint.rules.placement import PlacementFacts

@@ -1,5 +1,5 @@
-"""What will surprise you although the API server says nothing: one file for each theme.
+"""Find what the API server refuses, and valid objects that behave unexpectedly: one file for each theme.
 
-A check takes a `Subject` and yields `Complaint`s; it is pure and knows nothing of files. What needs more than one
-object is in `moorage.lint.rules.compared_values`.
+A rule is registered beside the function that reports it, see `moorage.lint.catalogue`. `decoding` reports what reading,
+conversion and validation refuse.
 """

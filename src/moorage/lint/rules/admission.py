@@ -18,11 +18,11 @@ from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.quota import QuotaCharge
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.world import missing_text
-from moorage.lint.facts.class_references import ClassReferences
 from moorage.lint.finding import Lines, Severity, SourcePlace
 from moorage.lint.hints import did_you_mean
 from moorage.lint.rules.decoding import exists_already, rejections, warnings_given, written_path
 from moorage.lint.rules.label_keys import pod_from_template
+from moorage.lint.rules.placement import ClassReferences
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in
 from moorage.match.quota.usage import COUNTED_KINDS, usage_of
 from moorage.model.api_error import ApiError

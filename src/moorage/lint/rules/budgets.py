@@ -9,12 +9,23 @@ from collections.abc import Iterator
 
 import msgspec
 
-from moorage.lint.facts.shares import scaled
 from moorage.lint.finding import SourcePlace
 from moorage.lint.hints import did_you_mean
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PlacedComplaint, Subject
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
+
+
+def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
+    """Resolve a number or a percentage of the total; None if it is neither."""
+    if isinstance(value, int):
+        return value
+    digits = value.removesuffix("%")
+    if digits == value or not digits.isascii() or not digits.isdigit() or len(digits) > 9:
+        return None
+    product = int(digits) * total
+    return -(-product // 100) if round_up else product // 100
+
 
 _MAX_KEPT = 10_000
 _COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Pod")

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from moorage.lint.facts.shares import scaled
 from moorage.lint.finding import SourcePlace
+from moorage.lint.rules.budgets import scaled
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.match.label_keys import REQUIRED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.lint.linting import lint, node, rules_of, stream, workload
 
-from moorage.lint.facts.shares import scaled
+from moorage.lint.rules.budgets import scaled
 
 RULE = "rollout-deadlock"
 
