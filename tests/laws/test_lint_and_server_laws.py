@@ -13,7 +13,7 @@ from tests.laws.random_faults import faulty_worlds
 from tests.laws.random_worlds import Dimension, World, priority_class, worlds
 from tests.laws.world_in_cluster import refusals_in_cluster
 
-from moorage.lint.catalogue import BY_NAME
+from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.sources import Source
@@ -25,7 +25,7 @@ _ACCEPTED = re.compile(r"the \w+ is accepted, but its pods will be refused: ")
 
 def findings_of(world: World) -> list[Finding]:
     text = "\n---\n".join(map(json.dumps, world.documents)).encode()
-    checker = Linter(world.gates, frozenset(BY_NAME))
+    checker = Linter(world.gates, frozenset(rules()))
     return [*checker.lint(Source("world.yaml"), BytesIO(text)), *checker.finish()]
 
 

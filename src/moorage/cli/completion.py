@@ -64,9 +64,9 @@ def _gate_names(_context: click.Context, _word: str) -> Iterable[Choice]:
 
 
 def _rules(_context: click.Context, _word: str) -> Iterable[Choice]:
-    from moorage.lint.catalogue import RULES
+    from moorage.lint.pages import listed_rules
 
-    return [Choice(rule.name, rule.summary) for rule in RULES]
+    return [Choice(rule.name, rule.summary) for rule in listed_rules()]
 
 
 def _contexts(context: click.Context, _word: str) -> Iterable[Choice]:

@@ -1,13 +1,52 @@
-"""List every rule of the linter (stable name, severity, summary), and resolve --select and --ignore."""
+"""Register the linter's rules beside the functions that report them, list all rules, and resolve --select and --ignore.
 
-from collections.abc import Iterable
+A rule is a row, `Rule(name, severity, summary)`, above a function in a module of `lint/rules`:
+
+- `@check(theme, Rule(…))`: a function of one object. It gets the `Subject`, the `Facts` of the input so far, and the
+  errors that the API server has for the object.
+- `@check_tolerations(theme, Rule(…))`: the same, called once for each list of tolerations.
+- `@collector(theme, Rule(…))`: a class that collects facts from all objects, and complains at the end of the input.
+- `declare(theme, Rule(…))`: findings of reading, conversion and admission, which the engine asks for itself.
+
+The modules of `lint/rules` are imported with the first use of `rules()`. A page docs/findings/<name>.md belongs to each
+rule, and the index of the pages is generated: `python -m moorage.lint.catalogue docs/findings/README.md` updates it.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
 from moorage.lint.finding import Severity
 
+if TYPE_CHECKING:
+    from moorage.lint.subject import Complaint, PlacedComplaint, Subject, TolerationList
+    from moorage.model.gates import GateSet
+
 #: Where the documentation is published.
 SITE = "https://moorage.dev"
+ERROR, WARNING = Severity.ERROR, Severity.WARNING
+
+
+class Theme(Enum):
+    """The sections of the index, in their order."""
+
+    INPUT = "Input that cannot be read, or is no object"
+    API_SERVER = "The API server's answer"
+    TOLERATIONS = "Tolerations"
+    VALUES = "Values on nodes that cannot be compared"
+    LABEL_KEYS = "Label keys, rollouts and spread"
+    BUDGETS = "Budgets, priorities and nodes"
+    DEVICES = "Devices"
+    CEL = "CEL"
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -26,58 +65,101 @@ class Rule(msgspec.Struct, frozen=True):
         return f"{SITE}/findings/{self.name}/"
 
 
-_E, _W = Severity.ERROR, Severity.WARNING
+class Collector(Protocol):
+    """Facts of the whole input, and the complaints that only they allow."""
 
-RULES = (
-    # What cannot be read, or is no object.
-    Rule("unreadable", _E, "The input is not YAML or JSON, or is larger or deeper than can be checked."),
-    Rule("not-an-object", _E, "A document that is no Kubernetes object: apiVersion or kind is missing."),
-    Rule("unserved-version", _E, "No current API server serves this kind in this apiVersion."),
-    Rule("unknown-field", _W, "The API server drops this field, or refuses it when it validates strictly."),
-    Rule("duplicate-field", _W, "The same field is given twice; the last one wins, or the object is refused."),
-    # What the API server says.
-    Rule("rejected", _E, "The API server refuses the object."),
-    Rule("api-server-warning", _W, "The API server accepts the object, and warns."),
-    Rule("template-pods-rejected", _E, "The template is accepted, but every pod made from it will be refused."),
-    # Tolerations.
-    Rule("toleration-never-matches", _W, "No taint a node can have matches this toleration."),
-    Rule("toleration-redundant", _W, "Other tolerations of the pod already do all that this one does."),
-    Rule("toleration-seconds-evicts", _W, "tolerationSeconds evicts the pod although the threshold holds."),
-    # Values on nodes that cannot be compared.
-    Rule("taint-not-comparable", _W, "A toleration compares this taint's value, which is no number or version."),
-    Rule("label-not-comparable", _W, "A node affinity compares this label's value, which is no number or version."),
-    Rule("version-is-prerelease", _W, "The version parses as a pre-release and so sorts below its base version."),
-    # Label keys, rollouts and spread.
-    Rule("match-label-key-absent", _W, "The pods will not have this label, so the key is silently ignored."),
-    Rule("pod-template-hash-absent", _W, "Only Deployments give their pods the label pod-template-hash."),
-    Rule("rollout-deadlock", _W, "Required anti-affinity against its own pods can block a rolling update for good."),
-    Rule("spread-over-taints", _W, "Nodes the pod cannot use count as spread domains, so pods stay Pending."),
-    # Budgets, priorities and nodes.
-    Rule("budget-allows-no-eviction", _W, "The budget lets no pod be evicted, so that drains wait for ever."),
-    Rule("budget-matches-nothing", _W, "No pod of the input has the labels that the budget selects."),
-    Rule("priority-class-missing", _W, "The pods name a PriorityClass that is not in the input."),
-    Rule("node-selector-unmatched", _W, "No node of the input has the labels that the pods ask for."),
-    Rule("limit-range-refuses", _E, "A LimitRange of the input refuses the pods."),
-    Rule("quota-refuses", _W, "A ResourceQuota of the input does not have room for all pods, or refuses them."),
-    Rule("namespace-missing", Severity.INFO, "The namespace is not in the input."),
-    Rule("runtime-class-missing", _W, "The pods name a RuntimeClass that is not in the input."),
-    # Devices.
-    Rule("device-class-missing", _W, "The claim names a DeviceClass that is not among those of the input."),
-    Rule("device-claim-missing", _W, "The pods name a ResourceClaim or template that is not in the input."),
-    Rule("device-claim-unsatisfiable", _W, "No node has the devices that the claim asks for, in the given slices."),
-    Rule("device-selector-constant", _W, "The selector has the same answer for every device."),
-    Rule("device-toleration-never-matches", _W, "No taint that the given slices and rules publish is tolerated by it."),
-    Rule("device-toleration-evicts", _W, "The toleration lets a device be allocated from which pods are evicted."),
-    Rule("device-taint-rule-unselective", _W, "Without a deviceSelector the rule taints every device."),
-    # CEL.
-    Rule("cel-constant", _W, "The expression has the same answer for every taint."),
-    Rule("cel-tolerates-everything", _W, "The expression tolerates every taint that was tried."),
-    Rule("cel-ignores-key", _W, "The expression does not look at the taint's key."),
-    Rule("cel-always-fails", _W, "The expression fails whatever the value of the taint, and so tolerates nothing."),
-    Rule("cel-expensive", _W, "The expression's estimated cost is close to the limit."),
-)
+    def __init__(self, gates: GateSet) -> None: ...
 
-BY_NAME = {rule.name: rule for rule in RULES}
+    def add(self, subject: Subject) -> None: ...
+
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]: ...
+
+
+AnyCollector = TypeVar("AnyCollector", bound=Collector)
+#: The texts are the errors that the API server has for the object.
+Check: TypeAlias = "Callable[[Subject, Facts, frozenset[str]], Iterator[Complaint]]"
+TolerationCheck: TypeAlias = "Callable[[TolerationList, Subject, Facts], Iterator[Complaint]]"
+
+_RULES: dict[Theme, list[Rule]] = {theme: [] for theme in Theme}
+CHECKS: list[Check] = []
+TOLERATION_CHECKS: list[TolerationCheck] = []
+_COLLECTORS: list[type[Collector]] = []
+
+
+class Facts:
+    """One collector of each class, for one run over the input."""
+
+    def __init__(self, gates: GateSet) -> None:
+        rules()
+        self.gates = gates
+        self._collectors: dict[type[Collector], Collector] = {each: each(gates) for each in _COLLECTORS}
+
+    def of(self, collector: type[AnyCollector]) -> AnyCollector:
+        found = self._collectors[collector]
+        assert isinstance(found, collector)
+        return found
+
+    def add(self, subject: Subject) -> None:
+        for collector in self._collectors.values():
+            collector.add(subject)
+
+    def complaints(self) -> Iterator[PlacedComplaint]:
+        """Yield what only the whole input shows."""
+        for collector in self._collectors.values():
+            yield from collector.complaints(self)
+
+
+def declare(theme: Theme, *rows: Rule) -> None:
+    """Register rules that the engine reports while it reads, converts and admits."""
+    for row in rows:
+        if any(row.name == other.name for others in _RULES.values() for other in others):
+            raise ValueError(f"two rules are called {row.name}")
+        _RULES[theme].append(row)
+
+
+def check(theme: Theme, *rows: Rule) -> Callable[[Check], Check]:
+    """Register a function that looks at one object, and the rules that it reports."""
+    declare(theme, *rows)
+
+    def register(function: Check) -> Check:
+        CHECKS.append(function)
+        return function
+
+    return register
+
+
+def check_tolerations(theme: Theme, *rows: Rule) -> Callable[[TolerationCheck], TolerationCheck]:
+    """Register a function that looks at one list of tolerations, and the rules that it reports."""
+    declare(theme, *rows)
+
+    def register(function: TolerationCheck) -> TolerationCheck:
+        TOLERATION_CHECKS.append(function)
+        return function
+
+    return register
+
+
+def collector(theme: Theme, *rows: Rule) -> Callable[[type[AnyCollector]], type[AnyCollector]]:
+    """Register a class that looks at the whole input, and the rules that it reports."""
+    declare(theme, *rows)
+
+    def register(collecting: type[AnyCollector]) -> type[AnyCollector]:
+        _COLLECTORS.append(collecting)
+        return collecting
+
+    return register
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    """Import the modules of `lint/rules`; return all rules by name, theme after theme and in the order of names."""
+    from moorage.lint import rules as room
+
+    for module in sorted(found.name for found in pkgutil.iter_modules(room.__path__)):
+        import_module(f"{room.__name__}.{module}")
+    for rows in _RULES.values():
+        rows.sort(key=lambda rule: rule.name)  # which module was imported first does not matter
+    return {rule.name: rule for rows in _RULES.values() for rule in rows}
 
 
 class SelectionError(ValueError):
@@ -86,9 +168,9 @@ class SelectionError(ValueError):
 
 def rule_of(name: str) -> Rule:
     """Return the rule of this name. Raises SelectionError."""
-    if name not in BY_NAME:
+    if name not in rules():
         raise _unknown(name)
-    return BY_NAME[name]
+    return rules()[name]
 
 
 def selected_rules(select: Iterable[str], ignore: Iterable[str]) -> frozenset[str]:
@@ -97,7 +179,7 @@ def selected_rules(select: Iterable[str], ignore: Iterable[str]) -> frozenset[st
     `unreadable` is always selected: unreadable input was not checked for the other rules either.
     """
     wanted = _expand(select)
-    return (wanted | {"unreadable"} if wanted else frozenset(BY_NAME)) - _expand(ignore)
+    return (wanted | {"unreadable"} if wanted else frozenset(rules())) - _expand(ignore)
 
 
 def _expand(given: Iterable[str]) -> frozenset[str]:
@@ -109,10 +191,10 @@ def _expand(given: Iterable[str]) -> frozenset[str]:
 
 
 def _matching(pattern: str) -> set[str]:
-    if pattern in BY_NAME:
+    if pattern in rules():
         return {pattern}
     if pattern.endswith("*"):
-        found = {name for name in BY_NAME if name.startswith(pattern[:-1])}
+        found = {name for name in rules() if name.startswith(pattern[:-1])}
         if found:
             return found
     raise _unknown(pattern)
@@ -127,7 +209,27 @@ def _suggestion(pattern: str) -> str:
 
     wanted = pattern.rstrip("*")
     family = f"{wanted.rstrip('-')}-"
-    if any(name.startswith(family) for name in BY_NAME):
+    if any(name.startswith(family) for name in rules()):
         return f" (did you mean {family}*?)"
-    close = get_close_matches(wanted, BY_NAME, n=1, cutoff=0.5)
+    close = get_close_matches(wanted, rules(), n=1, cutoff=0.5)
     return f" (did you mean {close[0]}?)" if close else ""
+
+
+def render_index(page: str) -> str:
+    """Return the page docs/findings/README.md with the tables of all rules in it."""
+    rules()
+    tables = []
+    for theme, rows in _RULES.items():
+        lines = [f"| [`{rule.name}`]({rule.name}.md) | {rule.severity.value} | {rule.summary} |\n" for rule in rows]
+        tables.append(f"## {theme.value}\n\n| rule | severity | |\n|---|---|---|\n{''.join(lines)}\n")
+    first, last = page.index(f"## {next(iter(Theme)).value}\n"), page.index("## How it decides\n")
+    return page[:first] + "".join(tables) + page[last:]
+
+
+def _update_index(path: Path) -> None:
+    path.write_text(render_index(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    # Rules register themselves with the imported module, not with this one, which runs as __main__.
+    import_module("moorage.lint.catalogue")._update_index(Path(sys.argv[1]))

@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
-from moorage.lint.catalogue import BY_NAME
+from moorage.lint.catalogue import CHECKS, TOLERATION_CHECKS, Facts, rules
 from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds, OwnLines
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
@@ -20,7 +20,6 @@ from moorage.lint.hints import gate_needed
 from moorage.lint.report.form import Form, LintSummary, Problem
 from moorage.lint.rules.admission import AdmissionFacts
 from moorage.lint.rules.budgets import BudgetFacts
-from moorage.lint.rules.compared_values import DEVICE_TAINT, ComparedValues, check_versions
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -37,14 +36,8 @@ from moorage.lint.rules.decoding import (
     unserved_version,
     warnings_given,
 )
-from moorage.lint.rules.devices import DeviceFacts, check_selectors, check_taint_rule
-from moorage.lint.rules.expressions import AskedExpressions, TriedExpressions, check_expressions
-from moorage.lint.rules.label_keys import check_absent_keys, check_hidden_conflicts
-from moorage.lint.rules.placement import PlacementFacts
-from moorage.lint.rules.spread import Domains, check_rollout
-from moorage.lint.rules.tolerations import check_never_matches, check_redundant, check_seconds
 from moorage.lint.sources import Source, opened, reason_of
-from moorage.lint.subject import Complaint, PodPart, Subject, place_in, pod_part_of, toleration_lists
+from moorage.lint.subject import Complaint, Subject, place_in, pod_part_of, toleration_lists
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
@@ -66,14 +59,8 @@ class Linter:
         self._rules = rules
         self._strict = strict
         self._requirements = Requirements()
-        self._compared = ComparedValues()
-        self._expressions = AskedExpressions()
-        self._trials = TriedExpressions()
-        self._domains = Domains(gates)
-        self._devices = DeviceFacts(gates)
-        self._budgets = BudgetFacts()
         self._custom = CustomKinds()
-        self._placement = PlacementFacts()
+        self._facts = Facts(gates)
         self._admission = AdmissionFacts(gates)
         self.outcome = LintSummary()
 
@@ -94,17 +81,7 @@ class Linter:
         """Yield what only the whole input shows, and complete the outcome."""
         for document in self._custom.held():
             yield from self._wanted(self._lint_custom(document, OwnLines(document)))
-        late = (
-            self._compared.complaints(),
-            self._expressions.complaints(self._compared.taints()),
-            self._expressions.complaints(self._compared.taints(DEVICE_TAINT), of_devices=True),
-            self._domains.complaints(),
-            self._budgets.complaints(),
-            self._placement.complaints(self._domains.nodes),
-            self._admission.complaints(),
-            self._devices.complaints(),
-        )
-        for complaint, place in chain.from_iterable(late):
+        for complaint, place in chain(self._facts.complaints(), self._admission.complaints()):
             self.outcome.rejected_otherwise |= complaint.rule in _REFUSALS
             yield from self._wanted([self._finding(complaint, place)])
         self.outcome.requirements = list(self._requirements)
@@ -160,7 +137,7 @@ class Linter:
         complaint = kind_complaint(document)
         if complaint is None:
             is_custom = document.raw["apiVersion"] not in SERVED_KINDS
-            self._budgets.add_unchecked(is_custom=is_custom)
+            self._facts.of(BudgetFacts).add_unchecked(is_custom=is_custom)
             if not is_custom or self._custom.versions_of(document.raw) is not None or not self._custom.hold(document):
                 yield from self._lint_custom(document, lines)
             return
@@ -197,7 +174,7 @@ class Linter:
             yield self._finding(complaint, place_in(document, kind_row, lines, complaint.path))
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
-        """Yield the API server's verdict first, then the linter's own in the order of the catalogue."""
+        """Yield the API server's verdict first, then what the registered checks find."""
         errors = result.errors if isinstance(result, Rejected) else ()
         if errors and exists_already(subject.document.raw):
             errors = errors_of_existing(subject.document.raw, errors, self._gates)
@@ -209,22 +186,16 @@ class Linter:
             self.outcome.rejected_otherwise |= not all(needed)
             if any(needed):
                 yield from self._judge_with_gates(subject, {str(error) for error in errors})
-        if subject.kind == "Node":
-            self._domains.add_node(subject.view)
         if subject.kind == "CustomResourceDefinition" and isinstance(result, Admitted):
             self._custom.add(result.object)
-        if subject.pods is not None:
-            yield from self._judge_pods(subject, subject.pods, {str(error) for error in errors})
-        else:
-            yield from self._judge_devices(subject)
-        if subject.kind == "PersistentVolume":
-            yield from check_versions(subject)
+        for listed in toleration_lists(subject):
+            for check_list in TOLERATION_CHECKS:
+                yield from check_list(listed, subject, self._facts)
+        refusals = frozenset(map(str, errors))
+        for check in CHECKS:
+            yield from check(subject, self._facts, refusals)
         self._requirements.add(subject)
-        self._compared.add(subject)
-        self._expressions.add(subject)
-        self._devices.add(subject)
-        self._budgets.add(subject)
-        self._placement.add(subject)
+        self._facts.add(subject)
         self._admission.add(subject, is_refused=bool(errors))
 
     def _judge_with_gates(self, subject: Subject, known: set[str]) -> Iterator[Complaint]:
@@ -238,38 +209,8 @@ class Linter:
             message = f"also with the feature gate on: {complaint.message}"
             yield msgspec.structs.replace(complaint, message=message, api_server=False)
 
-    def _judge_devices(self, subject: Subject) -> Iterator[Complaint]:
-        """Yield complaints about requests for devices and about classes."""
-        for listed in toleration_lists(subject):
-            yield from check_never_matches(listed)
-            yield from check_redundant(listed)
-            yield from check_seconds(listed)
-            yield from check_expressions(listed, self._trials)
-        yield from check_taint_rule(subject)
-        if subject.kind in ("ResourceClaim", "ResourceClaimTemplate"):
-            yield from check_versions(subject)
-        yield from check_selectors(subject, self._gates)
-
-    def _judge_pods(self, subject: Subject, pods: PodPart, known: set[str]) -> Iterator[Complaint]:
-        spec = pods.spec
-        for listed in toleration_lists(subject):
-            yield from check_never_matches(listed)
-            yield from check_redundant(listed, made_by_server=bool(pods.metadata.ownerReferences))
-            yield from check_seconds(listed)
-            yield from check_expressions(listed, self._trials)
-        if spec.tolerations or spec.affinity is not None:
-            yield from check_versions(subject)
-        if spec.affinity is not None or spec.topologySpreadConstraints:
-            yield from check_hidden_conflicts(subject, pods, self._gates, known)
-            yield from check_absent_keys(subject, pods)
-            for deadlock in check_rollout(subject, pods):
-                if not self._domains.add_deadlock(subject, deadlock):
-                    yield deadlock.complaint
-            if spec.topologySpreadConstraints:
-                self._domains.add_spread(subject, pods)
-
     def _finding(self, complaint: Complaint, place: SourcePlace) -> Finding:
-        severity = complaint.severity or BY_NAME[complaint.rule].severity
+        severity = complaint.severity or rules()[complaint.rule].severity
         self.outcome.rejected_otherwise |= complaint.rule == "template-pods-rejected"
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR

@@ -1,13 +1,18 @@
-"""Find and print the pages of the rules, docs/findings/<rule>.md: in the installed package, or in the checkout."""
+"""Find and print the pages of the rules, docs/findings/<rule>.md: in the installed package, or in the checkout.
+
+The index of the pages lists all rules without importing them, which would take longer than completing a name.
+"""
 
 import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import moorage
 
 _BOLD, _DIM, _CYAN = "1", "2", "36"
+_ROW = re.compile(r"^\| \[`([a-z-]+)`\]\([a-z-]+\.md\) \| (\w+) \| (.+) \|$", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)]+)\)")
 
 
@@ -19,6 +24,19 @@ def page_of(rule: str) -> str:
         if file.is_file():
             return file.read_text(encoding="utf-8")
     raise FileNotFoundError(f"this installation of moorage came without the page of {rule}")
+
+
+class ListedRule(NamedTuple):
+    """A row of the index."""
+
+    name: str
+    severity: str
+    summary: str
+
+
+def listed_rules() -> list[ListedRule]:
+    """Return the rules in the order of the index; raises FileNotFoundError if the installation came without pages."""
+    return [ListedRule(*row) for row in _ROW.findall(page_of("README"))]
 
 
 def for_terminal(text: str, width: int, *, colour: bool) -> Iterator[str]:

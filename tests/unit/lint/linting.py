@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from moorage.lint.catalogue import BY_NAME
+from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
 from moorage.lint.sources import Source
 from moorage.model.gates import gates_from
@@ -20,7 +20,7 @@ CONTAINERS = "  containers: [{name: app, image: 'app:1'}]\n"
 
 
 def linter(*, gates: bool = True, strict: bool = False) -> Linter:
-    return Linter(ALL_GATES if gates else DEFAULT_GATES, frozenset(BY_NAME), strict=strict)
+    return Linter(ALL_GATES if gates else DEFAULT_GATES, frozenset(rules()), strict=strict)
 
 
 def lint(*texts: str | bytes, gates: bool = True, strict: bool = False, explicit: bool = True) -> list[Finding]:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from moorage.lint.catalogue import RULES, SelectionError, rule_of
+from moorage.lint.catalogue import SelectionError, rule_of, rules
 from moorage.lint.pages import for_terminal, page_of
 
 
-@pytest.mark.parametrize("rule", [rule.name for rule in RULES])
+@pytest.mark.parametrize("rule", [rule.name for rule in rules().values()])
 def test_every_page_fits_a_terminal(rule: str) -> None:
     lines = list(for_terminal(page_of(rule), 70, colour=False))
     assert lines[0] == rule

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from moorage.lint.catalogue import BY_NAME, SelectionError, selected_rules
+from moorage.lint.catalogue import SelectionError, rules, selected_rules
 
-ALL = frozenset(BY_NAME)
-CEL = frozenset(name for name in BY_NAME if name.startswith("cel-"))
+ALL = frozenset(rules())
+CEL = frozenset(name for name in rules() if name.startswith("cel-"))
 
 
 @pytest.mark.parametrize(

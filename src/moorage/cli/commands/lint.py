@@ -33,16 +33,17 @@ _CLEAN, _FOUND, _UNREADABLE = 0, 1, 2
 def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    from moorage.lint.catalogue import RULES
+    from moorage.lint.pages import listed_rules
 
-    widest = max(len(rule.name) for rule in RULES)
+    rules = listed_rules()
+    widest = max(len(rule.name) for rule in rules)
     room = terminal_width() if sys.stdout.isatty() else 1000
-    for rule in RULES:
-        lead = f"{rule.name:<{widest}}  {rule.severity.value:<7}  "
+    for rule in rules:
+        lead = f"{rule.name:<{widest}}  {rule.severity:<7}  "
         if room > len(lead) + 20:
             click.echo("\n".join(wrap(rule.summary, room, initial_indent=lead, subsequent_indent=" " * len(lead))))
         else:
-            click.echo(f"{rule.name}  {rule.severity.value}")
+            click.echo(f"{rule.name}  {rule.severity}")
             click.echo("\n".join(wrap(rule.summary, room, initial_indent="  ", subsequent_indent="  ")))
     ctx.exit()
 

@@ -12,12 +12,12 @@ from urllib.parse import quote
 import msgspec
 
 from moorage import __version__
-from moorage.lint.catalogue import BY_NAME, RULES, SITE
+from moorage.lint.catalogue import SITE, rules
 from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.report.form import LintSummary, Problem, Write
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_INDEX = {rule.name: index for index, rule in enumerate(RULES)}
+_INDEX = {rule.name: index for index, rule in enumerate(rules().values())}
 #: Characters that XML 1.0 cannot represent, not even as references.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ESCAPES = str.maketrans(
@@ -105,7 +105,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "hint": finding.hint,
         "apiServer": finding.api_server,
         **_place(finding.place),
-        "documentation": BY_NAME[finding.rule].page,
+        "documentation": rules()[finding.rule].page,
     }
 
 
@@ -142,7 +142,7 @@ class SarifForm(_JsonList):
                     "helpUri": rule.url,
                     "defaultConfiguration": {"level": _LEVELS[rule.severity]},
                 }
-                for rule in RULES
+                for rule in rules().values()
             ],
         }
         self._write(

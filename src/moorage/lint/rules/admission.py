@@ -18,6 +18,7 @@ from moorage.admit.plugins import Forbidden
 from moorage.admit.plugins.quota import QuotaCharge
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.world import missing_text
+from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
 from moorage.lint.finding import Lines, Severity, SourcePlace
 from moorage.lint.hints import did_you_mean
 from moorage.lint.rules.decoding import exists_already, rejections, warnings_given, written_path
@@ -34,6 +35,13 @@ from moorage.model.text.documents import Document
 from moorage.model.types.policy import ResourceQuota, ResourceQuotaStatus
 from moorage.model.well_known.annotations import MIRROR_POD
 
+declare(
+    Theme.BUDGETS,
+    Rule("limit-range-refuses", ERROR, "A LimitRange of the input refuses the pods."),
+    Rule("quota-refuses", WARNING, "A ResourceQuota of the input does not have room for all pods, or refuses them."),
+    Rule("namespace-missing", Severity.INFO, "The namespace is not in the input."),
+    Rule("runtime-class-missing", WARNING, "The pods name a RuntimeClass that is not in the input."),
+)
 _MAX_HELD = 2_000
 _MAX_HELD_BYTES = 16 * 1024 * 1024
 #: The most objects that admission looks up, and the most namespaces that are noted.

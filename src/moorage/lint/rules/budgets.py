@@ -9,11 +9,13 @@ from collections.abc import Iterator
 
 import msgspec
 
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
 from moorage.lint.finding import SourcePlace
 from moorage.lint.hints import did_you_mean
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PlacedComplaint, Subject
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError
+from moorage.model.gates import GateSet
 
 
 def scaled(value: int | str, total: int, *, round_up: bool) -> int | None:
@@ -58,10 +60,15 @@ class _Budget(msgspec.Struct, frozen=True):
     limit_place: SourcePlace
 
 
+@collector(
+    Theme.BUDGETS,
+    Rule("budget-allows-no-eviction", WARNING, "The budget lets no pod be evicted, so that drains wait for ever."),
+    Rule("budget-matches-nothing", WARNING, "No pod of the input has the labels that the budget selects."),
+)
 class BudgetFacts:
     """Budgets, workloads, and what may scale or make pods besides."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: GateSet) -> None:
         self._budgets: list[_Budget] = []
         self._workloads: list[_Workload] = []
         self._scaled: set[tuple[str, str, str]] = set()
@@ -103,7 +110,7 @@ class BudgetFacts:
             )
         )
 
-    def complaints(self) -> Iterator[PlacedComplaint]:
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
         if len(self._workloads) >= _MAX_KEPT:
             return
         for budget in self._budgets:

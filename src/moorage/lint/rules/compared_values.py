@@ -12,15 +12,18 @@ from collections.abc import Iterator
 
 import msgspec
 
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check, collector
 from moorage.lint.finding import SourcePlace
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject, node_requirements, toleration_lists
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION, Comparison
 from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, OperatorPlace, comparison_of
 from moorage.match.semver import Version, version_or_none
+from moorage.model.gates import GateSet
 from moorage.model.types.devices import DeviceTaint
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
+_COMPARING_KINDS = ("PersistentVolume", "ResourceClaim", "ResourceClaimTemplate")
 NODE_TAINT, DEVICE_TAINT, LABEL = "taint", "device taint", "label"
 _RULES = {NODE_TAINT: "taint-not-comparable", DEVICE_TAINT: "taint-not-comparable", LABEL: "label-not-comparable"}
 
@@ -44,10 +47,17 @@ class NodeValue(msgspec.Struct):
     others: int = 0
 
 
+@collector(
+    Theme.VALUES,
+    Rule("taint-not-comparable", WARNING, "A toleration compares this taint's value, which is no number or version."),
+    Rule(
+        "label-not-comparable", WARNING, "A node affinity compares this label's value, which is no number or version."
+    ),
+)
 class ComparedValues:
     """Both sides of every comparison in the input: where the value is, then key, then the distinct facts."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: GateSet) -> None:
         self._comparisons: dict[tuple[str, str], dict[tuple[str, str, str], _Comparison]] = {}
         self._values: dict[tuple[str, str], dict[tuple[str, str], NodeValue]] = {}
 
@@ -97,12 +107,12 @@ class ComparedValues:
         elif len(known) < _MAX_VALUES_PER_KEY:
             known[value, effect] = NodeValue(value, effect, subject.place(path))
 
-    def taints(self, wanted: str = NODE_TAINT) -> Iterator[tuple[str, NodeValue]]:
+    def taints(self, wanted: str) -> Iterator[tuple[str, NodeValue]]:
         for (where, key), known in self._values.items():
             if where == wanted:
                 yield from ((key, fact) for fact in known.values())
 
-    def complaints(self) -> Iterator[PlacedComplaint]:
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
         for (where, key), comparisons in self._comparisons.items():
             for fact in self._values.get((where, key), {}).values():
                 concerned = [one for one in comparisons.values() if one.effect in ("", fact.effect)]
@@ -183,7 +193,13 @@ def _advice(value: str, wanted: str) -> str:
     return f'write "{better}"' if better else f"give it a value that is a {wanted}"
 
 
-def check_versions(subject: Subject) -> Iterator[Complaint]:
+@check(
+    Theme.VALUES,
+    Rule("version-is-prerelease", WARNING, "The version parses as a pre-release and so sorts below its base version."),
+)
+def check_versions(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
+    if subject.pods is None and subject.kind not in _COMPARING_KINDS:
+        return
     for listed in toleration_lists(subject):
         for index, toleration in enumerate(listed.tolerations):
             if _compares_versions(toleration.operator, TOLERATION):

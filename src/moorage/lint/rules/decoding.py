@@ -12,6 +12,7 @@ from moorage.admit.raw import Raw, copy_document, part
 from moorage.admit.request import ANY_REQUEST, complete_metadata
 from moorage.custom.objects.decoding import decode_request
 from moorage.custom.objects.embedded import MalformedError
+from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
 from moorage.lint.facts.custom_kinds import GROUPS, REMOVED_KINDS, SERVED_KINDS, VERSION_OF_KIND, DefinedKind
 from moorage.lint.hints import did_you_mean, gate_hint, gate_needed, hint_for
 from moorage.lint.subject import Complaint
@@ -24,6 +25,20 @@ from moorage.model.schema.known_fields import unknown_fields
 from moorage.model.schema.older_versions import EXACT_FIELDS, from_older
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
+
+declare(
+    Theme.INPUT,
+    Rule("unreadable", ERROR, "The input is not YAML or JSON, or is larger or deeper than can be checked."),
+    Rule("not-an-object", ERROR, "A document that is no Kubernetes object: apiVersion or kind is missing."),
+    Rule("unserved-version", ERROR, "No current API server serves this kind in this apiVersion."),
+    Rule("unknown-field", WARNING, "The API server drops this field, or refuses it when it validates strictly."),
+    Rule("duplicate-field", WARNING, "The same field is given twice; the last one wins, or the object is refused."),
+)
+declare(
+    Theme.API_SERVER,
+    Rule("rejected", ERROR, "The API server refuses the object."),
+    Rule("api-server-warning", WARNING, "The API server accepts the object, and warns."),
+)
 
 _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
 _KIND = re.compile(r"""["']?kind["']?\s*:\s+["']?(\w+)""")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check, collector
 from moorage.lint.facts.claim_offers import DeviceOffers
 from moorage.lint.hints import did_you_mean
 from moorage.lint.rules.compared_values import device_taints_in
@@ -52,6 +53,20 @@ class _Claim(msgspec.Struct, frozen=True):
     tolerations: tuple[tuple[tuple[DeviceToleration, ...], tuple[SourcePlace, ...]], ...]
 
 
+@collector(
+    Theme.DEVICES,
+    Rule("device-class-missing", WARNING, "The claim names a DeviceClass that is not among those of the input."),
+    Rule("device-claim-missing", WARNING, "The pods name a ResourceClaim or template that is not in the input."),
+    Rule(
+        "device-claim-unsatisfiable", WARNING, "No node has the devices that the claim asks for, in the given slices."
+    ),
+    Rule(
+        "device-toleration-never-matches",
+        WARNING,
+        "No taint that the given slices and rules publish is tolerated by it.",
+    ),
+    Rule("device-toleration-evicts", WARNING, "The toleration lets a device be allocated from which pods are evicted."),
+)
 class DeviceFacts:
     """What the input says about devices."""
 
@@ -107,7 +122,7 @@ class DeviceFacts:
             ),
         )
 
-    def complaints(self) -> Iterator[PlacedComplaint]:
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
         yield from self._missing_claims()
         yield from self._missing_classes()
         yield from self._tolerations()
@@ -235,7 +250,11 @@ def _listed(selectors: tuple[DeviceSelector, ...], path: str) -> Iterator[tuple[
             yield f"{path}.selectors[{index}].cel.expression", selector.cel.expression
 
 
-def check_taint_rule(subject: Subject) -> Iterator[Complaint]:
+@check(
+    Theme.DEVICES,
+    Rule("device-taint-rule-unselective", WARNING, "Without a deviceSelector the rule taints every device."),
+)
+def check_taint_rule(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
     """Report a DeviceTaintRule without a selector, which taints all devices although it is documented to taint none."""
     if subject.kind == "DeviceTaintRule" and subject.view.spec.deviceSelector is None:
         evicts = " and evicts no pod" if subject.view.spec.taint.effect == NO_EXECUTE else ""
@@ -248,9 +267,13 @@ def check_taint_rule(subject: Subject) -> Iterator[Complaint]:
         )
 
 
-def check_selectors(subject: Subject, gates: GateSet) -> Iterator[Complaint]:
+@check(
+    Theme.DEVICES,
+    Rule("device-selector-constant", WARNING, "The selector has the same answer for every device."),
+)
+def check_selectors(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
     for path, expression in selectors_in(subject):
-        found = _verdict(expression, gates)
+        found = _verdict(expression, facts.gates)
         if found is not None:
             yield Complaint("device-selector-constant", path, *found)
 

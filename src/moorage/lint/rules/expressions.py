@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from moorage.lint.rules.compared_values import NodeValue, placed
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check_tolerations, collector
+from moorage.lint.rules.compared_values import DEVICE_TAINT, NODE_TAINT, ComparedValues, NodeValue, placed
 from moorage.lint.subject import Complaint, TolerationList, toleration_lists
 from moorage.match.evaluation.accounts import CHEAP
 from moorage.match.semver import version_or_none
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from moorage.lint.subject import PlacedComplaint, Subject
     from moorage.match.cel.parse.syntax import Node
     from moorage.match.cel.program import Program
+    from moorage.model.gates import GateSet
 
 COST_LIMIT = 1_000_000
 _NEAR_THE_LIMIT = COST_LIMIT // 4
@@ -86,7 +88,18 @@ class TriedExpressions:
         return True
 
 
-def check_expressions(listed: TolerationList, trials: TriedExpressions) -> Iterator[Complaint]:
+@check_tolerations(
+    Theme.CEL,
+    Rule("cel-constant", WARNING, "The expression has the same answer for every taint."),
+    Rule("cel-tolerates-everything", WARNING, "The expression tolerates every taint that was tried."),
+    Rule("cel-ignores-key", WARNING, "The expression does not look at the taint's key."),
+    Rule(
+        "cel-always-fails", WARNING, "The expression fails whatever the value of the taint, and so tolerates nothing."
+    ),
+    Rule("cel-expensive", WARNING, "The expression's estimated cost is close to the limit."),
+)
+def check_expressions(listed: TolerationList, subject: Subject, facts: Facts) -> Iterator[Complaint]:
+    trials = facts.of(AskedExpressions).trials
     for index, toleration in enumerate(listed.tolerations):
         if toleration.expression:
             path = f"{listed.path}[{index}].expression"
@@ -270,13 +283,15 @@ def _shortened(expression: str) -> str:
     return expression if len(expression) <= 80 and "\n" not in expression else "…"
 
 
+@collector(Theme.CEL)
 class AskedExpressions:
     """The distinct expressions of the input, each with the first place that has it.
 
     Expressions that do not read the key are left out: they are not about any taint in particular.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, gates: GateSet) -> None:
+        self.trials = TriedExpressions()
         self._places: dict[tuple[bool, str], SourcePlace] = {}  # those for devices apart
 
     def add(self, subject: Subject) -> None:
@@ -286,9 +301,12 @@ class AskedExpressions:
                 if toleration.expression and key not in self._places and len(self._places) < _MAX_EXPRESSIONS:
                     self._places[key] = subject.place(f"{listed.path}[{index}].expression")
 
-    def complaints(
-        self, taints: Iterable[tuple[str, NodeValue]], of_devices: bool = False
-    ) -> Iterator[PlacedComplaint]:
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
+        compared = facts.of(ComparedValues)
+        yield from self._failing(compared.taints(NODE_TAINT), of_devices=False)
+        yield from self._failing(compared.taints(DEVICE_TAINT), of_devices=True)
+
+    def _failing(self, taints: Iterable[tuple[str, NodeValue]], *, of_devices: bool) -> Iterator[PlacedComplaint]:
         """Evaluate every expression on every taint; of several that fail for one taint, name the first."""
         places = ((text, place) for (for_devices, text), place in self._places.items() if for_devices is of_devices)
         asked = [(program, place) for text, place in places if (program := readable_program(text))]

@@ -7,11 +7,11 @@ unmerged, so its mistakes show only in the events of the ReplicaSet. A key the p
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from moorage.lint.catalogue import ERROR, WARNING, Facts, Rule, Theme, check
 from moorage.lint.hints import hint_for
 from moorage.lint.rules.decoding import written_path
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PodPart, Subject
 from moorage.match.label_keys import PREFERRED, REQUIRED
-from moorage.model.gates import GateSet
 from moorage.model.types.pod import PodAffinityTerm
 from moorage.model.well_known.labels import CONTROLLER_UID, POD_TEMPLATE_HASH, REVISION_HASH
 
@@ -49,7 +49,15 @@ def label_keys(pods: PodPart) -> list[tuple[str, str]]:
     return found
 
 
-def check_absent_keys(subject: Subject, pods: PodPart) -> Iterator[Complaint]:
+@check(
+    Theme.LABEL_KEYS,
+    Rule("match-label-key-absent", WARNING, "The pods will not have this label, so the key is silently ignored."),
+    Rule("pod-template-hash-absent", WARNING, "Only Deployments give their pods the label pod-template-hash."),
+)
+def check_absent_keys(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
+    pods = subject.pods
+    if pods is None:
+        return
     labels = pods.metadata.labels
     given = CONTROLLER_LABELS[subject.kind]
     for path, key in label_keys(pods):
@@ -85,11 +93,14 @@ def _nearest(key: str, labels: Collection[str]) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def check_hidden_conflicts(
-    subject: Subject, pods: PodPart, gates: GateSet, known: Collection[str]
-) -> Iterator[Complaint]:
-    """Admit a pod made from the template, and report errors that are not `known` from the template itself."""
-    if not pods.path or not label_keys(pods) or any("matchLabelKeys" in text for text in known):
+@check(
+    Theme.API_SERVER,
+    Rule("template-pods-rejected", ERROR, "The template is accepted, but every pod made from it will be refused."),
+)
+def check_hidden_conflicts(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
+    """Admit a pod made from the template, and report errors that the template itself does not have."""
+    pods, gates = subject.pods, facts.gates
+    if pods is None or not pods.path or not label_keys(pods) or any("matchLabelKeys" in text for text in refusals):
         return
     from moorage.admit.admission import Rejected, admit
 
@@ -99,7 +110,7 @@ def check_hidden_conflicts(
         return
     for error in result.errors:
         text = str(error)
-        if f"{pods.path}{text}" not in known:
+        if f"{pods.path}{text}" not in refusals:
             yield Complaint(
                 "template-pods-rejected",
                 f"{pods.path}{written_path(error.path)}",

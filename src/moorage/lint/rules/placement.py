@@ -11,12 +11,14 @@ from typing import Protocol
 
 import msgspec
 
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
 from moorage.lint.finding import Severity, SourcePlace
 from moorage.lint.hints import did_you_mean
+from moorage.lint.rules.spread import Domains
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject
 from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
-from moorage.model.gates import all_gates
+from moorage.model.gates import GateSet, all_gates
 from moorage.model.types.pod import PodSpec
 
 
@@ -80,10 +82,15 @@ class NodeLabels(Protocol):
     def labels(self) -> dict[str, str]: ...
 
 
+@collector(
+    Theme.BUDGETS,
+    Rule("priority-class-missing", WARNING, "The pods name a PriorityClass that is not in the input."),
+    Rule("node-selector-unmatched", WARNING, "No node of the input has the labels that the pods ask for."),
+)
 class PlacementFacts:
     """Selectors of pods, and the PriorityClasses that they name."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: GateSet) -> None:
         self._selectors: dict[bytes, tuple[PodSpec, SourcePlace]] = {}
         self._classes = ClassReferences("PriorityClass", "priority-class-missing", _SYSTEM_CLASSES)
 
@@ -115,7 +122,8 @@ class PlacementFacts:
             field = "nodeSelector" if spec.nodeSelector else f"affinity.nodeAffinity.{REQUIRED}"
             self._selectors[shape] = spec, subject.place(f"{pods.spec_path}.{field}")
 
-    def complaints(self, nodes: Sequence[NodeLabels]) -> Iterator[PlacedComplaint]:
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
+        nodes = facts.of(Domains).nodes
         yield from self._classes.complaints()
         until = time.monotonic() + _MAX_SECONDS
         for spec, place in self._selectors.values() if nodes else ():

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check, collector
 from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.budgets import scaled
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject
@@ -45,7 +46,21 @@ class Deadlock(msgspec.Struct, frozen=True):
     within: tuple[str, ...] = ()
 
 
-def check_rollout(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
+@check(
+    Theme.LABEL_KEYS,
+    Rule(
+        "rollout-deadlock", WARNING, "Required anti-affinity against its own pods can block a rolling update for good."
+    ),
+)
+def check_rollout(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
+    if subject.pods is not None:
+        for deadlock in deadlocks(subject, subject.pods):
+            if not facts.of(Domains).add_deadlock(subject, deadlock):
+                yield deadlock.complaint
+
+
+def deadlocks(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
+    """Yield the anti-affinity terms of a workload that keep its new pods from the places of the old ones."""
     affinity = pods.spec.affinity
     if affinity is None or affinity.podAntiAffinity is None or subject.kind not in ("Deployment", "DaemonSet"):
         return
@@ -158,6 +173,10 @@ class _Spread(msgspec.Struct, frozen=True):
     place: SourcePlace
 
 
+@collector(
+    Theme.LABEL_KEYS,
+    Rule("spread-over-taints", WARNING, "Nodes the pod cannot use count as spread domains, so pods stay Pending."),
+)
 class Domains:
     """The nodes of the input, and the complaints that depend on them."""
 
@@ -173,13 +192,19 @@ class Domains:
     def nodes(self) -> Sequence[NodeFacts]:
         return self._nodes
 
-    def add_node(self, node: Node) -> None:
+    def add(self, subject: Subject) -> None:
+        if subject.kind == "Node":
+            self._add_node(subject.view)
+        elif subject.pods is not None and subject.pods.spec.topologySpreadConstraints:
+            self._add_spread(subject, subject.pods)
+
+    def _add_node(self, node: Node) -> None:
         if len(self._nodes) < _MAX_NODES:
             taints = (*node.spec.taints, _UNSCHEDULABLE) if node.spec.unschedulable else node.spec.taints
             keeping_out = tuple(taint for taint in taints if taint.effect in _KEEPING_OUT)
             self._nodes.append(NodeFacts(node.metadata.name, node.metadata.labels, keeping_out))
 
-    def add_spread(self, subject: Subject, pods: PodPart) -> None:
+    def _add_spread(self, subject: Subject, pods: PodPart) -> None:
         """Remember the constraints that can go wrong, once for each combination with tolerations and affinity."""
         if subject.kind == "DaemonSet":
             return
@@ -203,7 +228,7 @@ class Domains:
         self._deadlocks.append((deadlock, subject.place(deadlock.complaint.path)))
         return True
 
-    def complaints(self) -> Iterator[PlacedComplaint]:
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
         for deadlock, place in self._deadlocks:
             if self._stops(deadlock):
                 yield deadlock.complaint, place

@@ -9,8 +9,9 @@ from functools import lru_cache
 
 import msgspec
 
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check_tolerations
 from moorage.lint.facts.possible_taints import ANY_OTHER_KEY, possible_taints
-from moorage.lint.subject import Complaint, TolerationList
+from moorage.lint.subject import Complaint, Subject, TolerationList
 from moorage.match.operators import BY_NAME, TOLERATION, accepted_values, comparison_of
 from moorage.match.taint_messages import describe_toleration
 from moorage.match.tolerations import TolerationMatcher, compile_toleration
@@ -25,7 +26,11 @@ _ALL_GATES = all_gates()
 _MAX_TOLERATIONS = 60
 
 
-def check_never_matches(listed: TolerationList) -> Iterator[Complaint]:
+@check_tolerations(
+    Theme.TOLERATIONS,
+    Rule("toleration-never-matches", WARNING, "No taint a node can have matches this toleration."),
+)
+def check_never_matches(listed: TolerationList, subject: Subject, facts: Facts) -> Iterator[Complaint]:
     for index, toleration in enumerate(listed.tolerations):
         if toleration.expression or not toleration.key or not _never_matches(toleration.operator, toleration.value):
             continue
@@ -48,7 +53,12 @@ def _never_matches(operator: str, value: str) -> bool:
     return accepted is not None and accepted.is_empty
 
 
-def check_redundant(listed: TolerationList, *, made_by_server: bool = False) -> Iterator[Complaint]:
+@check_tolerations(
+    Theme.TOLERATIONS,
+    Rule("toleration-redundant", WARNING, "Other tolerations of the pod already do all that this one does."),
+)
+def check_redundant(listed: TolerationList, subject: Subject, facts: Facts) -> Iterator[Complaint]:
+    made_by_server = subject.pods is not None and bool(subject.pods.metadata.ownerReferences)
     tolerations = listed.tolerations
     if not 1 < len(tolerations) <= _MAX_TOLERATIONS or not _may_overlap(tolerations):
         return
@@ -199,7 +209,11 @@ def _joined(parts: Iterator[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def check_seconds(listed: TolerationList) -> Iterator[Complaint]:
+@check_tolerations(
+    Theme.TOLERATIONS,
+    Rule("toleration-seconds-evicts", WARNING, "tolerationSeconds evicts the pod although the threshold holds."),
+)
+def check_seconds(listed: TolerationList, subject: Subject, facts: Facts) -> Iterator[Complaint]:
     for index, toleration in enumerate(listed.tolerations):
         seconds = toleration.tolerationSeconds
         if seconds is None:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from tests.unit.lint.report.test_forms import report
 
-from moorage.lint.catalogue import RULES, SITE
+from moorage.lint.catalogue import SITE, rules
 from moorage.lint.report.documents import SarifForm
 
 #: For each kind of object in a report: what it must have, what it may have (of what we write), and its parts.
@@ -94,7 +94,7 @@ def test_addresses_lead_to_the_documentation_that_is_published() -> None:
     assert f"site_url: {SITE}/\n" in settings
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.name)
 def test_every_rule_has_an_address(rule: Any) -> None:
     (run,) = json.loads(report(SarifForm))["runs"]
     (described,) = (one for one in run["tool"]["driver"]["rules"] if one["id"] == rule.name)

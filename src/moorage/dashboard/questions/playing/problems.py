@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from moorage.dashboard.questions.playing.rule_text import CEL, RuleText, Steps, TextRange
-from moorage.lint.catalogue import BY_NAME, SITE
+from moorage.lint.catalogue import SITE, rules
 from moorage.lint.engine import Linter
 from moorage.lint.facts.custom_kinds import OwnLines
 from moorage.lint.finding import Finding
@@ -163,7 +163,7 @@ def _problems(text: RuleText, expressions: list[WrittenExpression], gates: GateS
     if text.is_empty:
         return
     document = text.document()
-    linter = Linter(gates, frozenset(BY_NAME) - _ABOUT_PODS)
+    linter = Linter(gates, frozenset(rules()) - _ABOUT_PODS)
     by_path = {one.path: one for one in expressions}
     for finding in linter.lint_document(document, OwnLines(document)):
         path = finding.place.path
@@ -186,7 +186,7 @@ def _placed(text: RuleText, finding: Finding) -> RuleProblem | None:
     # That an expression is not allowed at all is no matter of its text.
     names_key = finding.rule in _NAMES_KEY or (finding.rule == "rejected" and path.endswith(".expression"))
     place = text.range_of(steps, names_key=names_key)
-    page = f"{SITE}/findings/{finding.rule}/" if finding.rule in BY_NAME else ""
+    page = f"{SITE}/findings/{finding.rule}/" if finding.rule in rules() else ""
     return _problem(
         place,
         path,
