@@ -122,6 +122,20 @@ def test_pods_on_a_node_that_is_not_ready_stay_until_their_time_is_over() -> Non
     assert "evicted after 300 s" in text(soon)
 
 
+def test_a_kubelet_that_has_been_silent_makes_its_node_unreachable() -> None:
+    tolerated = [
+        {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for name in ("not-ready", "unreachable")
+    ]
+    silent = not_ready("n1")
+    silent["status"]["conditions"][0]["lastHeartbeatTime"] = "2025-01-01T00:00:00Z"
+    outcome, _ = answered(silent, node("n2"), running("bare", "n1", tolerations=tolerated))
+    line = line_of(outcome, "bare")
+    assert line.message.endswith("taint node.kubernetes.io/unreachable is tolerated for 300 seconds only")
+    assert line.evicted_after is not None
+    assert line.evicted_after > 300
+
+
 def test_a_taint_that_is_not_tolerated_evicts_running_pods_at_once() -> None:
     outcome, _ = answered(node("n1", taints=[risk("30")]), node("n2"), running("r", "n1", tolerations=[below("5")]))
     line = line_of(outcome, "r")

@@ -26,6 +26,7 @@ from moorage.control.framework.workloads import find_owner
 from moorage.control.framework.world import controller_of
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.model.gates import Component, GateSet
+from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.core import Lease
@@ -47,13 +48,15 @@ KUBELET = "kubelet"
 #: A time that no plan reaches.
 NEVER_COMPLETES = "876000h"
 _AT_ONCE = 256
+#: Kubelets report the status of their nodes at least every five minutes.
+_SILENCE = 600.0
 _replace = msgspec.structs.replace
 
 
 class SimulatedKubelets:
     """The kubelets of all nodes. `down` are the nodes whose kubelet does not answer, or whose Ready is not True.
 
-    A kubelet that reports that its node is not ready goes on renewing its Lease; one that is silent does not.
+    A kubelet that reports that its node is not ready goes on renewing its Lease; one that has been silent does not.
 
     Unless `ends`, containers run until their pod is deleted: a plan shows Jobs at work.
     """
@@ -94,7 +97,7 @@ class SimulatedKubelets:
                 (self.down.add if new is not None else self.down.discard)(gone.name)
                 self.state.node_gone(gone.name)
                 self._unready.pop(gone.name, None)
-                if new is not None and _ready_status(new.view) == "False" and not _is_stopped(new.view):
+                if new is not None and _reports_unready(new.view, self._api.clock.start):
                     self._unready[new.name] = new.view
         elif kind is KINDS.PERSISTENT_VOLUME_CLAIM or kind is KINDS.PERSISTENT_VOLUME:
             self._mounts.changed([Delta(old, new)])
@@ -156,6 +159,15 @@ def _is_stopped(node: Node) -> bool:
 
 def _ready_status(node: Node) -> str:
     return next((one.status for one in node.status.conditions if one.type == "Ready"), "True")
+
+
+def _reports_unready(node: Node, now: float) -> bool:
+    """Return whether a kubelet says that its node is not ready, and has not been silent since."""
+    ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
+    if ready is None or ready.status != "False" or _is_stopped(node):
+        return False
+    heard = seconds_of(ready.lastHeartbeatTime)
+    return heard is None or heard >= now - _SILENCE
 
 
 def _endless(pod: Pod) -> Pod:
