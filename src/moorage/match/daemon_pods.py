@@ -62,7 +62,7 @@ class DaemonTemplate:
 
 
 def daemon_tolerations(given: Sequence[Toleration], *, host_network: bool) -> tuple[Toleration, ...]:
-    """The template's tolerations with the automatic ones, each in the place of the one it is equal to, or last."""
+    """Add the automatic tolerations to the template's, each in the place of an equal one, or last."""
     tolerations = list(given)
     for name, effect in (*_ALWAYS_TOLERATED, *((_ON_THE_HOST_NETWORK,) if host_network else ())):
         added = Toleration(key=_TAINT_PREFIX + name, operator="Exists", effect=effect)

@@ -95,7 +95,7 @@ def compile_label_selector(selector: LabelSelector | None) -> Selector:
 
 
 def compile_label_set(labels: Mapping[str, str]) -> Selector:
-    """The selector of a plain map, such as a pod's `nodeSelector`: every entry must be there. Nothing is checked."""
+    """Compile a plain map, such as a pod's `nodeSelector`: every entry must be there. Nothing is checked."""
     return conjunction(trusted_requirement(key, EQUALS, (value,)) for key, value in labels.items())
 
 
@@ -116,7 +116,7 @@ def parse_selector(text: str) -> Selector:
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    """(kind, literal) for each token; symbols and keywords are their own kind."""
+    """Yield (kind, literal) for each token; symbols and keywords are their own kind."""
     tokens: list[tuple[str, str]] = []
     position = 0
     while (lexeme := _lexeme(text, position)) is not None:

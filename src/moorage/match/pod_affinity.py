@@ -28,7 +28,7 @@ class PodAffinityTermMatcher(msgspec.Struct, frozen=True):
         return self.selector.match(labels)
 
     def explain(self, labels: Labels, namespace: str, namespace_labels: Labels) -> str | None:
-        """One sentence on why the pod is not meant; None exactly when `match` is true."""
+        """Explain in one sentence why the pod is not meant; None exactly when `match` is true."""
         if namespace not in self.namespaces and (reason := self.namespace_selector.explain(namespace_labels)):
             names = ", ".join(map(shown, sorted(self.namespaces))) or "none"
             selected = "" if self.namespace_selector.nothing else f", nor does the namespaceSelector match: {reason}"

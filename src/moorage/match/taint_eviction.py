@@ -70,7 +70,7 @@ def decide_eviction(taints: Iterable[Taint], tolerations: TolerationSet) -> Evic
 
 
 def _as_duration(seconds: int) -> int:
-    """Go's time.Duration: after 292 years it wraps around, and a negative time is forever. So do clusters."""
+    """Convert to Go's time.Duration, which wraps around after 292 years; a negative time is forever."""
     if seconds == _INT64_MAX:
         return -1
     return (seconds * _SECOND + _INT64_MAX + 1) % 2**64 - _INT64_MAX - 1

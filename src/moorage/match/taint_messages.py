@@ -15,7 +15,7 @@ from moorage.telemetry.logs import get_logger
 
 
 def describe_taint(taint: Taint) -> str:
-    """`key=value`, as people write taints; the effect is left out, it is not what thresholds are about."""
+    """Write `key=value`, as people write taints; the effect is left out, it is not what thresholds are about."""
     return f"{shown(taint.key)}={shown(taint.value)}" if taint.value else shown(taint.key)
 
 
@@ -24,7 +24,7 @@ def describe_taint_with_effect(taint: Taint) -> str:
 
 
 def describe_toleration(toleration: Toleration) -> str:
-    """`toleration Lt 5`: what decides, in few words."""
+    """Write `toleration Lt 5`: what decides, in few words."""
     if toleration.expression:
         text = toleration.expression
         return f"toleration expression {go_quote(text if len(text) <= 80 else text[:77] + '...')}"

@@ -326,7 +326,7 @@ def compile_tolerations(
 
 
 def needed_gate(gate: Gate, component: str = "") -> str:
-    """`the feature gate X in the scheduler`: what something needs, and where it is off."""
+    """Write `the feature gate X in the scheduler`: what something needs, and where it is off."""
     return f"the feature gate {gate.name}{component and f' in {component}'}"
 
 
@@ -351,7 +351,7 @@ def _why_not_equal(value: str) -> Callable[[Taint], str | None]:
 
 
 def _keyed(toleration: Toleration, value_matches: Callable[[str], bool] | None) -> Callable[[Taint], bool]:
-    """Effect, then key, then the value; an empty effect or key is any, and so is the value without a predicate."""
+    """Match effect, then key, then value; an empty effect or key is any, and so is the value without a predicate."""
     key, effect = toleration.key, toleration.effect
     if value_matches is None:
         return lambda taint: effect in ("", taint.effect) and key in ("", taint.key)
@@ -410,7 +410,7 @@ def _compile_expression(
         return False
 
     def why_false(taint: Taint) -> str | None:
-        """A failure is told here, and not reported a second time."""
+        """Explain a false answer or a failure, without reporting the failure a second time."""
         known = answer(taint)
         if isinstance(known.value, bool):
             return None if known.value else NOT_TRUE

@@ -67,7 +67,7 @@ def not_found(kind: Kind, name: str) -> ApiError:
 
 
 def no_such_path() -> ApiError:
-    """With details, if empty ones: kubectl looks into them without asking whether there are any."""
+    """Return a 404 with details, if empty ones: kubectl looks into them without asking whether there are any."""
     return failure(404, "NotFound", "the server could not find the requested resource", {})
 
 

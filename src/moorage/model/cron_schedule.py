@@ -81,7 +81,7 @@ class Schedule(NamedTuple):
         return None
 
     def _has_day(self, at: datetime) -> bool:
-        """Both days must match if one is a star; if both are given, either."""
+        """Match both days if one is a star; if both are given, either."""
         of_month, of_week = self.fields[2], self.fields[4]
         first, second = at.day in of_month.numbers, at.isoweekday() % 7 in of_week.numbers
         return (first and second) if of_month.is_star or of_week.is_star else (first or second)
@@ -99,7 +99,7 @@ class Schedule(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def parse_schedule(text: str, time_zone: str = "") -> Schedule:
-    """Raises ScheduleError. A time zone in the text goes before the other one."""
+    """Parse a schedule; a time zone in the text wins over the other one. Raises ScheduleError."""
     if text.startswith(("TZ=", "CRON_TZ=")):
         prefix, space, rest = text.partition(" ")
         if not space:
@@ -121,7 +121,7 @@ def parse_schedule(text: str, time_zone: str = "") -> Schedule:
 
 
 def load_zone(name: str) -> tzinfo:
-    """Raises ScheduleError for one that this machine does not know."""
+    """Load a time zone. Raises ScheduleError for one that this machine does not know."""
     if name in ("", "UTC"):
         return UTC
     from zoneinfo import ZoneInfo
@@ -133,7 +133,7 @@ def load_zone(name: str) -> tzinfo:
 
 
 def schedule_error(schedule: str) -> str | None:
-    """What is wrong with it, if anything is. Whether a time zone in it exists is not asked."""
+    """Return what is wrong with a schedule, if anything; whether a time zone in it exists is not checked."""
     if schedule.startswith(("TZ=", "CRON_TZ=")) and " " in schedule:
         schedule = schedule.partition(" ")[2].strip()
     try:
@@ -144,7 +144,7 @@ def schedule_error(schedule: str) -> str | None:
 
 
 def _interval(text: str) -> int:
-    """Seconds, at least one."""
+    """Return seconds, at least one."""
     duration = text.removeprefix("@every ")
     failure = f"failed to parse duration {text}: time: invalid duration {go_quote(duration)}"
     if not _is_duration(duration):
@@ -173,7 +173,7 @@ def _parse_field(text: str, lowest: int, highest: int, names: dict[str, int]) ->
 
 
 def _parse_range(expression: str, lowest: int, highest: int, names: dict[str, int]) -> tuple[range, bool]:
-    """One of `*`, `5`, `1-5`, `*/15`, `1-30/5`, `mon-fri`."""
+    """Parse one of `*`, `5`, `1-5`, `*/15`, `1-30/5`, `mon-fri`."""
     range_and_step = expression.split("/")
     bounds = range_and_step[0].split("-")
     is_star = bounds[0] in ("*", "?")

@@ -184,7 +184,7 @@ def _value(values: Known, component: Component, gate: Gate) -> bool | None:
 
 
 def listed(words: Iterable[str]) -> str:
-    """`a, b and c`."""
+    """Write `a, b and c`."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else str(last)
 

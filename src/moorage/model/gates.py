@@ -57,7 +57,7 @@ class Gate(msgspec.Struct, frozen=True):
     locked: bool = False
 
     def accepted_from(self) -> int | None:
-        """The first minor version whose API server can be told to accept the feature; None: no release so far."""
+        """Return the first minor version whose API server can accept the feature; None: no release so far."""
         return self.releases[0].minor if self.releases else None
 
     def accepted_by_default_from(self) -> int | None:
@@ -268,7 +268,7 @@ def all_gates() -> GateSet:
 
 
 def gates_from(settings: Mapping[str, bool]) -> GateSet:
-    """Defaults, overridden by `AllAlpha`/`AllBeta`, overridden by the gates set by name."""
+    """Return the defaults, overridden by `AllAlpha`/`AllBeta`, overridden by the gates set by name."""
     unknown = sorted(name for name in settings if name not in _BY_NAME and name not in _ALL_OF_STAGE)
     if unknown:
         known = ", ".join([*_ALL_OF_STAGE, *_BY_NAME])
@@ -299,7 +299,7 @@ def named_values(settings: Mapping[str, bool]) -> dict[str, bool]:
 
 
 def parse_feature_gates(text: str) -> dict[str, bool]:
-    """`A=true,B=false` as a mapping of names to values, with Kubernetes' complaints about the syntax."""
+    """Parse `A=true,B=false`, with Kubernetes' complaints about the syntax."""
     settings: dict[str, bool] = {}
     for item in text.split(","):
         name, equals, value = (part.strip() for part in item.partition("="))

@@ -80,7 +80,7 @@ def _label_key_errors(key: str) -> tuple[str, ...]:
 
 
 def label_key_errors(key: str) -> list[str]:
-    """A qualified name: `name` or `dns.subdomain/name`. Also the rule for taint keys, resource names, gates."""
+    """Check a qualified name: `name` or `dns.subdomain/name`. Also for taint keys, resource names, gates."""
     return list(_label_key_errors(key))
 
 
@@ -115,14 +115,14 @@ def _too_long(value: str, limit: int) -> list[str]:
 
 
 def dns1123_subdomain_errors(value: str) -> list[str]:
-    """The rule for most objects' names."""
+    """Check a DNS subdomain: the rule for most objects' names."""
     if _is_dns_subdomain(value) and len(value) <= 253:
         return []
     return _too_long(value, 253) + ([] if _is_dns_subdomain(value) else [_SUBDOMAIN_ERROR])
 
 
 def wildcard_subdomain_errors(value: str) -> list[str]:
-    """The rule for host names that begin with `*.`."""
+    """Check a host name that begins with `*.`."""
     if value.startswith("*.") and _is_dns_subdomain(value[2:]):
         return _too_long(value, 253)
     words = (
@@ -143,7 +143,7 @@ def dns1123_subdomain_with_underscore_errors(value: str) -> list[str]:
 
 
 def dns1123_label_errors(value: str) -> list[str]:
-    """The rule for namespaces, container and volume names."""
+    """Check a DNS label: the rule for namespaces, container and volume names."""
     if _is_dns_label(value):
         return _too_long(value, 63)
     wrong = "must not contain dots" if _is_dns_subdomain(value) else _LABEL_ERROR
@@ -151,7 +151,7 @@ def dns1123_label_errors(value: str) -> list[str]:
 
 
 def dns1035_label_errors(value: str) -> list[str]:
-    """The rule for Service names."""
+    """Check a DNS label that begins with a letter: the rule for Service names."""
     if _is_dns_1035_label(value):
         return _too_long(value, 63)
     words = (
@@ -162,7 +162,7 @@ def dns1035_label_errors(value: str) -> list[str]:
 
 
 def port_name_errors(name: str) -> list[str]:
-    """An IANA service name: at most 15 of a-z, 0-9 and -, at least one letter, no hyphen at an end or doubled."""
+    """Check an IANA service name: at most 15 of a-z, 0-9 and -, at least one letter, no hyphen at an end or doubled."""
     errors = _too_long(name, 15)
     if not _is_port_charset(name):
         errors.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -176,7 +176,7 @@ def port_name_errors(name: str) -> list[str]:
 
 
 def relaxed_environment_name_errors(name: str) -> list[str]:
-    """Environment variables since 1.34: printable ASCII without `=`."""
+    """Check the name of an environment variable as since 1.34: printable ASCII without `=`."""
     if not name:
         return ["environment variable name must be non-empty"]
     if all(" " <= character <= "~" and character != "=" for character in name):
@@ -192,7 +192,7 @@ def http_header_name_errors(name: str) -> list[str]:
 
 
 def config_key_errors(key: str) -> list[str]:
-    """Keys of ConfigMaps and Secrets: file names that stay inside their directory."""
+    """Check a key of a ConfigMap or Secret: a file name that stays inside its directory."""
     errors = _too_long(key, 253)
     if not _is_config_key(key):
         words = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"

@@ -155,11 +155,11 @@ class Quantity:
         return self._scaled_value(0)
 
     def milli_value(self) -> int:
-        """A thousand times the amount, rounded up to an integer, in an int64 that overflows as upstream's does."""
+        """Return a thousand times the amount, rounded up, in an int64 that overflows as upstream's does."""
         return self._scaled_value(-3)
 
     def as_int64(self) -> int | None:
-        """The amount as an int64, or None where upstream's AsInt64 gives up (also for `1000m`, which is whole)."""
+        """Return the amount as an int64, or None where upstream's AsInt64 gives up (also for `1000m`)."""
         if self.big or self.exponent < 0:
             return None
         result, fits = scale_up(self.mantissa, self.exponent)
@@ -178,7 +178,7 @@ class Quantity:
     # -- comparing ---------------------------------------------------------------------------------------------
 
     def compare(self, other: "Quantity") -> int:
-        """-1, 0 or 1; without ever multiplying out a huge exponent."""
+        """Return -1, 0 or 1, without ever multiplying out a huge exponent."""
         a, b = self.mantissa, other.mantissa
         if self.exponent == other.exponent:
             return (a > b) - (a < b)
@@ -403,7 +403,7 @@ def add_amounts(total: ResourceAmounts, amounts: Mapping[str, Quantity]) -> None
 
 
 def _sum(amount: Quantity, other: Quantity) -> Quantity:
-    """The sum; of amounts so far apart that it cannot be written out, the greater one, which it is for all purposes."""
+    """Add; return the greater of amounts too far apart to write out their sum, which is the same for all purposes."""
     try:
         return amount.add(other)
     except QuantityError:

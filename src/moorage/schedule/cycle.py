@@ -142,7 +142,7 @@ class Scheduler:
         return None
 
     def _wait(self, pod: QueuedPod, nominated: int | None, undecided: Undecided, now: float) -> NoNode | None:
-        """Have a pod wait for evaluations; it is told so if that takes longer than a moment."""
+        """Let a pod wait for evaluations, with an event if that takes longer than a moment."""
         record = pod.record
         self.engines[pod.scheduler].forget(record.shape)
         if nominated is not None:

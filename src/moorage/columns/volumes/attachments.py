@@ -43,7 +43,7 @@ class Attachments:
         return self._moved[plugin].values
 
     def matters(self, volume: Attachable, new: int) -> bool:
-        """Return whether it decides where a pod with so many volumes fits that this one is attached."""
+        """Return whether it depends on this attachment where a pod with this many new volumes fits."""
         slots = self._used.get((volume.driver, volume.handle))
         if slots is None:
             return False

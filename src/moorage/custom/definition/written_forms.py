@@ -26,7 +26,7 @@ def go_name(attribute: str) -> str:
 
 
 def _schema_attributes() -> tuple[str, ...]:
-    """The attributes of a schema in the order of Kubernetes' own struct."""
+    """Return the attributes of a schema in the order of Kubernetes' own struct."""
     names = [name for name in JSONSchemaProps.__struct_fields__ if name != "nullable"]
     names.insert(names.index("type") + 1, "nullable")
     return tuple(names)
@@ -137,7 +137,7 @@ def structural_of(schema: JSONSchemaProps) -> Structural:
 
 @cache
 def _fields(view: type[View]) -> tuple[tuple[str, Any], ...]:
-    """The fields of a view by their names in JSON, with their defaults."""
+    """Return the fields of a view by their names in JSON, with their defaults."""
     return tuple((field.encode_name, field.default) for field in msgspec.structs.fields(view))
 
 

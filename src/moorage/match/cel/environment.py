@@ -83,7 +83,7 @@ class Environment:
         return types.NAMEABLE | {name: types.struct(name) for name in self.objects}
 
     def candidates(self, name: str) -> list[str]:
-        """The names a name may stand for within the container, innermost first; a leading dot makes it absolute."""
+        """Return the names a name may stand for within the container, innermost first; a leading dot is absolute."""
         if name.startswith("."):
             return [name[1:]]
         names = []

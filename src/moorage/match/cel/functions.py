@@ -43,7 +43,7 @@ REGEX_FACTOR = 0.25
 
 
 def ceil_factor(size: int, factor: float) -> int:
-    """ceil(size × factor) in double precision, at most 2⁶⁴−1: how every factor is applied."""
+    """Return ceil(size × factor) in double precision, at most 2⁶⁴−1: how every factor is applied."""
     product = math.ceil(float(size) * factor)
     return product if product < MAX_COST else MAX_COST
 
@@ -170,7 +170,7 @@ def succeeds(read: Callable[..., Any]) -> Callable[..., bool]:
 
 
 def actual_size(value: Any) -> int:
-    """The size cel-go charges a value by: code points, bytes, elements, entries; an optional's value's; otherwise 1."""
+    """Return the size that cel-go charges a value by: code points, bytes, elements, entries; of others 1."""
     kind = type(value)
     if kind is str or kind is bytes or kind is list or kind is CelMap:
         return len(value)
@@ -183,7 +183,7 @@ def actual_size(value: Any) -> int:
 
 
 def traversal_cost(value: Any) -> int:
-    """What the functions over whole lists charge: floor(length × 0.1) per string (in UTF-8 bytes), 1 per scalar."""
+    """Charge for reading a whole list: floor(length × 0.1) per string (in UTF-8 bytes), 1 per scalar."""
     kind = type(value)
     if kind is str:
         return int(len(value.encode("utf-8", "surrogatepass")) * STRING_FACTOR)
@@ -197,7 +197,7 @@ def traversal_cost(value: Any) -> int:
 
 
 def argument_estimate(factor: float, *, keeps_size: bool = False) -> Estimate:
-    """factor × the size of the receiver or first argument; `keeps_size` if the result is as large."""
+    """Estimate factor × the size of the receiver or first argument; `keeps_size` if the result is as large."""
 
     def estimate(first: Argument, *_: Argument) -> CallEstimate:
         return CallEstimate(first.size.by_factor(factor), first.size if keeps_size else None)
@@ -215,7 +215,7 @@ READS_TEXT = (argument_estimate(STRING_FACTOR), argument_cost(STRING_FACTOR))
 
 
 def smaller_size_estimate(first: Argument, second: Argument) -> CallEstimate:
-    """Comparing two values reads at most the smaller one."""
+    """Estimate a comparison, which reads at most the smaller value."""
     largest = min(first.size.max, second.size.max)
     return CallEstimate(Interval(1 if largest > 0 else 0, largest).by_factor(STRING_FACTOR))
 
@@ -225,7 +225,7 @@ def smaller_size_cost(args: Sequence[Any]) -> int:
 
 
 def pattern_estimate(text: Argument, pattern: Argument, *_: Argument) -> CallEstimate:
-    """Matching costs the text times the pattern."""
+    """Estimate a match, which costs the text times the pattern."""
     read = text.size.plus(ONE).by_factor(STRING_FACTOR)
     return CallEstimate(read.times(pattern.size.by_factor(REGEX_FACTOR)))
 

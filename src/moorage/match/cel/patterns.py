@@ -151,7 +151,7 @@ def _find(text: str, pattern: str) -> str:
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
-    """Successive matches; an empty one right after another match does not count."""
+    """Return successive matches; an empty one right after another match does not count."""
     compiled = _legal(pattern)
     search = compiled.search
     raw = _checked(text.encode("utf-8", "surrogatepass"), _longest_text(compiled))

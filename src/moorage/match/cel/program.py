@@ -59,7 +59,7 @@ class Program:
         return bool(self.evaluate_with_cost(taint)[0])
 
     def evaluate_with_cost(self, taint: Any) -> tuple[Any, int]:
-        """The answer for a taint and what it cost. A CelError raised carries the cost as its attribute `cost`."""
+        """Return the answer for a taint and its cost. A CelError raised carries the cost as its attribute `cost`."""
         state = self.initial_state(taint)
         return self.finish(state), state[COST]
 

@@ -270,7 +270,7 @@ def is_number(value: Any) -> bool:
 
 
 def equal(a: Any, b: Any) -> bool:
-    """CEL's `==`: numbers across types (ints meet doubles in double precision), all else only within one type."""
+    """Return CEL's `==`: numbers across types (ints meet doubles in double precision), all else within one type."""
     kind = type(a)
     other = type(b)
     if kind is other:
@@ -310,7 +310,7 @@ def index_of(items: list[Any], searched: Any) -> int:
 
 
 def compare_numbers(a: Any, b: Any) -> int | None:
-    """-1, 0 or 1 for two numbers of any types, None where a NaN takes part (it equals nothing and is not ordered)."""
+    """Return -1, 0 or 1 for two numbers of any types, None where one is NaN (it equals nothing and has no order)."""
     if type(a) is float or type(b) is float:
         if a != a or b != b:
             return None
@@ -329,7 +329,7 @@ def compare_numbers(a: Any, b: Any) -> int | None:
 
 
 def require_result_size(size: int) -> None:
-    """Raise unless a result of so many code points, bytes or elements may be built. Call it before building."""
+    """Raise unless a result of this many code points, bytes or elements may be built. Call it before building."""
     if size > MAX_RESULT_SIZE:
         raise CelError(f"result too large: {size} exceeds the limit of {MAX_RESULT_SIZE}")
 

@@ -133,7 +133,7 @@ def class_names(spec: ResourceClaimSpec) -> tuple[str, ...]:
 
 
 def device_facts_key(facts: Iterable[DeviceClaimFacts], by_name: bool = False) -> bytes:
-    """Equal for two pods exactly when scheduling cannot tell their claims apart; empty without claims."""
+    """Return a key that is equal for two pods exactly when scheduling cannot tell their claims apart."""
     places: dict[str, int] = {}  # of the names, since a pod may have one claim twice
     parts = [(places.setdefault(claim.name, len(places)), *_key(claim, by_name)) for claim in facts]
     return _ENCODER.encode(parts) if parts else b""

@@ -78,7 +78,7 @@ class DeviceSelector:
         return answer
 
     def evaluate_with_cost(self, device: DeviceDescription) -> tuple[bool, int]:
-        """Evaluate anew. A CelError raised carries the cost, which is 0 where an attribute cannot be used."""
+        """Evaluate without the cache. A CelError raised carries the cost, 0 where an attribute cannot be used."""
         result, cost = self.program.run_with_cost({"device": device.cel_device(self._lists)})
         if type(result) is bool:
             return result, cost

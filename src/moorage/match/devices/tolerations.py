@@ -66,7 +66,7 @@ class DeviceTolerations:
         return [matcher.toleration for matcher in self.tolerations.matchers if matcher.match(node_taint)]
 
     def explain(self, taint: DeviceTaint) -> str | None:
-        """One sentence that goes through the tolerations for this taint's key; None exactly when it is tolerated."""
+        """Explain in one sentence why no toleration tolerates the taint; None exactly when it is tolerated."""
         return self.tolerations.explain(as_taint(taint))
 
     def unreadable(self, taint: DeviceTaint) -> str | None:

@@ -101,7 +101,7 @@ def volume_class(volume: PersistentVolume) -> str:
 
 
 def facts_key(kind: ClaimFacts) -> Key:
-    """Equal for two claims exactly when scheduling a pod cannot tell them apart."""
+    """Return a key that is equal for two claims exactly when scheduling a pod cannot tell them apart."""
     state, use, claim = kind.state, kind.use, kind.claim
     if state in _BY_NAME or claim is None:
         return state, use, claim.spec.volumeName if claim is not None else ""

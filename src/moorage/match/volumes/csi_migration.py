@@ -86,7 +86,7 @@ _NEVER_COUNTED = frozenset({"kubernetes.io/azure-file", "kubernetes.io/vsphere-v
 
 
 def moved_disk(source: Any, labels: dict[str, str]) -> Attachable | None:
-    """The disk in a pod's volume (which has no labels) or a PersistentVolume's spec, if a driver took it over."""
+    """Return the disk in a pod's volume (without labels) or a PersistentVolume's spec, if a driver took it over."""
     for plugin in _PLUGINS:
         disk = getattr(source, plugin.source)
         if disk is not None:
@@ -104,7 +104,7 @@ def provisioned_disk(provisioner: str, handle: str) -> Attachable | None:
 
 
 def moved_affinity(volume: PersistentVolume) -> tuple[str, NodeSelector] | None:
-    """The plugin of an in-tree volume and the node affinity it has where the plugin has moved, if that differs."""
+    """Return the plugin of an in-tree volume and its node affinity where the plugin has moved, if that differs."""
     plugin = next((row for row in _PLUGINS if getattr(volume.spec, row.source) is not None), None)
     if plugin is None or not plugin.topology_key:
         return None

@@ -96,7 +96,7 @@ def capacity_of(volume: PersistentVolume) -> int:
 
 
 def preference(volume: PersistentVolume) -> tuple[int, int, str]:
-    """Volumes that would do are taken in this order: those that can do little else, the smallest of them first."""
+    """Order the volumes that would do: those that can do little else first, the smallest of them first."""
     return len(set(volume.spec.accessModes)), capacity_of(volume), volume.metadata.name
 
 

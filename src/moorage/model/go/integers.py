@@ -28,7 +28,7 @@ def fits_int64(number: int) -> bool:
 
 
 def scale_up(base: int, scale: int) -> tuple[int, bool]:
-    """`base` times ten to the `scale` (>= 0) as int64, and whether it fits."""
+    """Return `base` times ten to the `scale` (>= 0) as int64, and whether it fits."""
     if scale == 0 or base == 0:
         return base, True
     if scale in _SINGLE_STEP_SCALES:
@@ -43,7 +43,7 @@ def scale_up(base: int, scale: int) -> tuple[int, bool]:
 
 
 def scale_down(base: int, scale: int) -> tuple[int, bool]:
-    """`base` divided by ten to the `scale` (>= 0), rounded away from zero, and whether nothing was rounded."""
+    """Divide `base` by ten to the `scale` (>= 0), rounding away from zero; return also whether it was exact."""
     if scale > _INT64_DIGITS:
         return (base > 0) - (base < 0), base == 0
     quotient, remainder = divmod(abs(base), 10**scale)
@@ -60,5 +60,5 @@ def pow10_float(exponent: int) -> float:
 
 
 def pow10_int64(exponent: int) -> int:
-    """Go's int64(math.Pow10(exponent)) for exponent >= 0: what does not fit converts to the smallest int64."""
+    """Return Go's int64(math.Pow10(exponent)) for exponent >= 0: what does not fit becomes the smallest int64."""
     return 10**exponent if exponent < _INT64_DIGITS else INT64_MIN

@@ -124,7 +124,7 @@ _is_digit = re.compile("[A-Za-z0-9+/]").match
 
 
 def base64_complaint(text: str) -> str | None:
-    """Where the text stops being base64, as Go's decoder counts; None if it does not."""
+    """Return where the text stops being base64, as Go's decoder counts; None if it does not."""
     at = _first_corrupt(text.encode("utf-8", "surrogatepass"))
     return None if at is None else f"illegal base64 data at input byte {at}"
 
@@ -134,7 +134,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def _first_corrupt(data: bytes) -> int | None:
-    """Go's decodeQuantum, over and over: four characters at a time, padding only at the very end."""
+    """Repeat Go's decodeQuantum: four characters at a time, padding only at the very end."""
     at, end = 0, len(data)
     while True:
         for place in range(4):

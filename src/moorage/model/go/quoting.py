@@ -66,7 +66,7 @@ def go_float(value: float) -> str:
 
 
 def go_json(value: Any) -> str:
-    """`json.Marshal`: no spaces, maps sorted by key (give structs as dicts in field order wrapped in `GoStruct`)."""
+    """Write as `json.Marshal` does: no spaces, maps sorted by key; structs are dicts in field order, as `GoStruct`."""
     if value is None or value is ABSENT_LIST or value is ABSENT_MAP:
         return "null"
     if isinstance(value, str):

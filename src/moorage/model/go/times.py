@@ -70,7 +70,7 @@ def seconds_of(text: str | None) -> float | None:
 
 
 def time_complaint(text: str, *, micro: bool = False) -> str | None:
-    """Why the text is no time (with microseconds), as Go's time.Parse says it; None if it is one."""
+    """Explain why the text is not a time (with microseconds), as Go's time.Parse does; None if it is one."""
     whole = _MICRO_LAYOUT if micro else _LAYOUT
     rest = text
     parts: dict[str, int] = {}
@@ -116,7 +116,7 @@ def _unreadable(text: str, rest: str, layout: str, whole: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """Go's time package quotes by itself, and escapes all bytes that are not printable ASCII."""
+    """Quote as Go's time package does, which escapes all bytes that are not printable ASCII."""
     quoted = []
     for character in text:
         if character in '"\\':
@@ -155,7 +155,7 @@ class DurationError(ValueError):
 
 
 def parse_duration(text: str) -> int:
-    """Nanoseconds. Raises DurationError."""
+    """Return nanoseconds. Raises DurationError."""
     rest = text[1:] if text[:1] in ("+", "-") and text else text
     if rest == "0":
         return 0
@@ -185,7 +185,7 @@ def parse_duration(text: str) -> int:
 
 
 def duration_text(nanoseconds: int) -> str:
-    """`72h3m0.5s`; below a second the largest unit that gives a number from 1 on."""
+    """Write `72h3m0.5s`; below a second the largest unit that gives a number from 1 on."""
     sign, amount = ("-", -nanoseconds) if nanoseconds < 0 else ("", nanoseconds)
     if amount == 0:
         return "0s"

@@ -56,7 +56,7 @@ def convert_view(raw: Any, view: type[ViewType]) -> ViewType:
 
 
 def _decode_custom(expected: type, value: Any) -> Any:
-    """msgspec's hook for types it does not know; quantities are the only ones."""
+    """Decode types that msgspec does not know: quantities are the only ones."""
     if expected is Quantity:
         return parse_quantity(_quantity_text(value))
     raise TypeError(f"no view has fields of type {expected}")

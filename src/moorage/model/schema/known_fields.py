@@ -208,7 +208,7 @@ def nearest_name(name: str, known: frozenset[str]) -> str | None:
 
 
 def _edit_distance(a: str, b: str, limit: int) -> int | None:
-    """Insertions, deletions, replacements and swaps of neighbours that make b of a; None if more than the limit."""
+    """Count insertions, deletions, replacements and swaps of neighbours that turn a into b; None above the limit."""
     if abs(len(a) - len(b)) > limit:
         return None
     before: list[int] = []

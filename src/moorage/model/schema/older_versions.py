@@ -86,7 +86,7 @@ def to_older(raw: Raw, kind: Kind, version: str) -> Raw:
 
 
 def has_other_structure(kind: Kind, version: str) -> bool:
-    """True if documents of the version differ by more than its name."""
+    """Return whether documents of the version differ by more than its name."""
     return bool(kind.older_views) or (version == "v1beta1" and kind.name in _PATHS)
 
 

@@ -83,7 +83,7 @@ class Document:
         return self._positions.start()
 
     def location(self, path: str) -> Location:
-        """Where the field of this path stands, or the closest ancestor that exists."""
+        """Return where the field of this path stands, or the closest ancestor that exists."""
         written = path if self.path_as_written is None else self.path_as_written(path)
         return self._positions.find(parse_field_path(written))
 
@@ -112,7 +112,7 @@ class Document:
 def read_documents(
     stream: BinaryIO, source: str, max_document_bytes: int = MAX_DOCUMENT_BYTES
 ) -> Iterator[Document | DecodeError]:
-    """Return every API object in the stream, and every reason why something in it is none."""
+    """Yield the API objects in the stream, and an error for each document that is not one."""
     index = 0
     for chunk in split_stream(stream, source, max_document_bytes):
         if isinstance(chunk, DecodeError):
@@ -165,7 +165,7 @@ def _decode(chunk: Chunk, source: str) -> Iterator[_Found]:
 
 
 def _decode_json(chunk: Chunk, source: str) -> Iterator[_Found]:
-    """Values of JSON; if the first is none, the text may still be YAML in its flow style."""
+    """Decode JSON values; if the first is not one, the text may still be YAML in its flow style."""
     try:
         text = replace_lone_surrogates(chunk.text.decode("utf-8-sig"))
     except UnicodeDecodeError:

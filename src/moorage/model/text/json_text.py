@@ -51,14 +51,14 @@ def json_type(value: Any) -> str:
 
 
 def replace_lone_surrogates(text: str) -> str:
-    """Escapes of half a character become escapes of the replacement character, of the same length."""
+    """Turn escapes of half a character into escapes of the replacement character, of the same length."""
     if not _SURROGATE_ESCAPE.search(text):
         return text
     return _ESCAPES.sub(lambda escape: "\\ufffd" if escape["lone"] else escape[0], text)
 
 
 def decode_json_values(text: str, source: str, first_line: int) -> Iterator[JsonValue]:
-    """Each JSON value of the text. DecodeError where it stops being JSON."""
+    """Yield each JSON value of the text. Raises DecodeError where it stops being JSON."""
     _check_depth(text, source, first_line)
     found_duplicate = False
 

@@ -30,7 +30,7 @@ class JsonPlace:
 
 
 def place_json(text: str, start: int, levels: int | None = None) -> JsonPlace:
-    """The places in the JSON value that begins at `start` (or after white space there), down to so many levels."""
+    """Return the places in the JSON value that begins at `start` (or after white space there), down to these levels."""
     root: JsonPlace | None = None
     parents: list[JsonPlace] = []
     key: tuple[str, int] | None = None
@@ -203,7 +203,7 @@ class JsonPositions:
         return lambda: self.find(())  # later: to find the lines of thousands of items takes longer than to read them
 
     def offset_of(self, steps: tuple[str, ...]) -> int:
-        """Where the value at these steps starts. A list of thousands is scanned once for all its items."""
+        """Return where the value at these steps starts. A list of thousands is scanned once for all its items."""
         if self._outline is None:
             self._outline = place_json(self._text, self._start, levels=len(steps))
         place = self._outline

@@ -158,7 +158,7 @@ def _guarded(method: Callable[..., Any], name: str, plugin: Plugin[Any], origin:
 
 
 def _guarded_row(row: Requeue) -> Requeue:
-    """A hint that fails lets the pod be tried again, as in Kubernetes."""
+    """Guard a hint: one that fails lets the pod be tried again, as in Kubernetes."""
     hint = row.hint
     if hint is None:
         return row

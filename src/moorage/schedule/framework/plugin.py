@@ -121,11 +121,11 @@ class Plugin(Generic[Want]):
         return Prepared(shape)
 
     def epoch(self, want: Want, cluster: Cluster) -> Any:
-        """For local plugins that read a little more than the node: when this changes, every slot is asked again."""
+        """Return a value whose change makes every slot be asked again: for local plugins that read more than a node."""
         return None
 
     def revision(self, want: Want, cluster: Cluster) -> Any:
-        """For plugins that are not local: equal values mean that filter and score would answer the same."""
+        """Return a value that stays equal while filter and score would answer the same: for wide plugins."""
         return (want, cluster.nodes.generation)
 
     # -- filter -------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class Plugin(Generic[Want]):
         return counted
 
     def curable(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
-        """Of refused slots, return those where evicting pods may change the answer."""
+        """Return the refused slots where evicting pods may change the answer."""
         if self.refuses_with is not None:
             return np.full(len(slots), self.refuses_with is Code.UNSCHEDULABLE, np.bool_)
         verdicts = (self.explain(want, cluster, slot) for slot in slots.tolist())
@@ -213,7 +213,7 @@ class Plugin(Generic[Want]):
 
 
 def normalize(raw: Scores, feasible: Mask, how: Normalization) -> Scores:
-    """Raw scores → 0–100 over the feasible slots (Kubernetes: DefaultNormalizeScore)."""
+    """Scale raw scores to 0–100 over the feasible slots (Kubernetes: DefaultNormalizeScore)."""
     if how is Normalization.NONE:
         return raw
     highest = int(raw[feasible].max(initial=0))

@@ -57,7 +57,7 @@ def distinct(traits: Traits, slots: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def too_many(changed: int, capacity: int) -> bool:
-    """Return whether so many slots changed that recomputing all of them is quicker."""
+    """Return whether enough slots changed that recomputing all of them is quicker."""
     return changed > _ALWAYS_FEW + capacity // _SHARE
 
 

@@ -97,7 +97,7 @@ class PodFeed:
     # -- pods ---------------------------------------------------------------------------------------------------------
 
     def pod_changed(self, key: str, pod: Pod, now: float, template: Template | None = None) -> None:
-        """A pod came or changed. Of a template the shape is worked out once."""
+        """Process a new or changed pod. Of a template the shape is worked out once."""
         if pod.status.phase in FINISHED_PHASES:
             self.pod_gone(key, pod, now)
         elif pod.spec.nodeName:

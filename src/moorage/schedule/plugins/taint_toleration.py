@@ -101,7 +101,7 @@ class _Want:
         return first
 
     def _ask_all(self, cluster: Cluster) -> list[Taint | None]:
-        """As `_ask`, for expressions: ask about every list before raising Undecided for those without an answer."""
+        """Ask about every list of taints, as `_ask`, before raising Undecided for those without an answer."""
         sets, known = cluster.nodes.taint_sets.sets, len(self.first)
         used = _in_use(cluster) if self.all.is_expensive else None
         first: list[Taint | None] = []

@@ -94,7 +94,7 @@ class NominatedPods(Plugin[_Want]):
         return Prepared(_Want(shape), scores=False)
 
     def epoch(self, want: _Want, cluster: Cluster) -> Any:
-        """A wide plugin's answer for a nominated slot may change with any other slot."""
+        """Change with any slot: a wide plugin's answer for a nominated slot may depend on it."""
         if not self._nominations:
             return None
         wide = [item for item in self._others(want.shape) if not item.plugin.local]

@@ -281,7 +281,7 @@ class _Estimator:
     def overload_cost(
         self, node: syntax.Call, overload: Overload, args: list[Argument], costs: list[Interval]
     ) -> CallEstimate:
-        """Cost of the call including its arguments (but not its receiver)."""
+        """Estimate the call including its arguments (but not its receiver)."""
         id_ = overload.id
         if id_ in ("logical_and", "logical_or"):
             return CallEstimate(Interval(costs[0].min, costs[0].plus(costs[1]).max))

@@ -132,7 +132,7 @@ _TENTHS = tuple(math.ceil(size * STRING_FACTOR) for size in range(2048))
 
 
 def tenth(size: int) -> int:
-    """ceil(size × 0.1), as cel-go rounds it."""
+    """Return ceil(size × 0.1), as cel-go rounds it."""
     return _TENTHS[size] if size < 2048 else math.ceil(size * STRING_FACTOR)
 
 

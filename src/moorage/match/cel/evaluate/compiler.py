@@ -124,7 +124,7 @@ class Compiler:
         return Qualifier(key, compute, optional, test_only, self.environment.strict_presence)
 
     def unchecked_path(self, node: syntax.Select, name: str) -> EvaluationStep:
-        """`a.b` that was not checked: the variable or type `a.b` if there is one, else a field of `a`."""
+        """Compile `a.b` that was not checked: the variable or type `a.b` if there is one, else a field of `a`."""
         whole = self.unchecked_name(name)
         field = as_attribute(self.compile(node.operand)).select(self.qualifier(node.field))
         assert isinstance(whole, AttributeStep)

@@ -112,7 +112,7 @@ class LoopStep(EvaluationStep):
         return self.result(state)
 
     def resume(self, state: State, accumulated: Any, current: Any, rest: Iterator[Any]) -> Any:
-        """Go on with a loop that stands at an element (or pair); returns what it accumulates, which may be an error."""
+        """Continue a loop that stands at an element (or pair); return what it accumulates, which may be an error."""
         state[self.accumulator] = accumulated
         remaining = chain((current,), rest)
         self._iterate(state, remaining if self.second is not None else ((item, None) for item in remaining))
@@ -157,7 +157,7 @@ def _go_name(value: Any) -> str:
 
 
 def append_in_place(items: list[Any], added: list[Any]) -> list[Any]:
-    """`accumulator + [element]`, in place."""
+    """Compute `accumulator + [element]` in place."""
     require_result_size(len(items) + len(added))
     items.extend(added)
     return items

@@ -153,7 +153,7 @@ def build_not_strictly_false(arg: Run) -> Run:
 
 
 def build_or_else(optional: Run, otherwise: Run, unwrap: bool) -> Run:
-    """`or` and `orValue`: the alternative is evaluated only if needed, and the call costs nothing."""
+    """Compile `or` and `orValue`: the alternative is evaluated only if needed, and the call costs nothing."""
 
     def run(state: State) -> Any:
         value = optional(state)

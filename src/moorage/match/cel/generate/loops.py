@@ -100,7 +100,7 @@ class _Loop:
     # -- shapes
 
     def quantifier(self, body: syntax.Node, decisive: bool) -> Operand:
-        """all (`decisive` is false) and exists (true)."""
+        """Write all (`decisive` is false) and exists (true)."""
         writer, accumulated = self.writer, self.accumulated
         condition = [1, 1, 1] if decisive else [1, 1]
         writer.line(f"{accumulated} = {not decisive}")
@@ -123,7 +123,7 @@ class _Loop:
         return self.finish(BOOL, fails=not sure)
 
     def count(self, condition: syntax.Node) -> Operand:
-        """existsOne: the elements that fulfil the condition are counted."""
+        """Write existsOne, which counts the elements that fulfil the condition."""
         writer, accumulated = self.writer, self.accumulated
         writer.line(f"{accumulated} = 0")
         with self.iteration(), self.only_if(condition) as fails:
@@ -143,7 +143,7 @@ class _Loop:
         return Operand(self.result, BOOL, fails=fails)
 
     def collection(self, condition: syntax.Node | None, added: syntax.ListLiteral) -> Operand:
-        """map, filter and transformList."""
+        """Write map, filter and transformList."""
         writer, accumulated = self.writer, self.accumulated
         append = writer.name("p")
         writer.line(f"{accumulated} = []")
@@ -173,7 +173,7 @@ class _Loop:
         return self.finish(list_of(known), fails=fails or element.fails, bounds=element.bounds)
 
     def insertion(self, condition: syntax.Node | None, args: list[syntax.Node]) -> Operand:
-        """transformMap and transformMapEntry."""
+        """Write transformMap and transformMapEntry."""
         writer, accumulated = self.writer, self.accumulated
         writer.line(f"{accumulated} = {writer.constant(self.step.init)}()")
         entries = writer.assign(f"{accumulated}.growing()")

@@ -28,7 +28,7 @@ _PARTS = re.compile(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:[.,](\d+))?(?:Z|([+-
 
 
 def parse_duration(text: str) -> Duration | None:
-    """`1h30m`, `-1.5s`, `0`: the duration, or None."""
+    """Parse `1h30m`, `-1.5s`, `0`; None if it is not a duration."""
     try:
         return Duration(times.parse_duration(text))
     except times.DurationError:
@@ -36,7 +36,7 @@ def parse_duration(text: str) -> Duration | None:
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 to a date of the proleptic Gregorian calendar."""
+    """Return the days from 1970-01-01 to a date of the proleptic Gregorian calendar."""
     year -= month <= 2
     era = year // 400
     year_of_era = year - era * 400
@@ -45,7 +45,7 @@ def days_from_civil(year: int, month: int, day: int) -> int:
 
 
 def civil_from_days(days: int) -> tuple[int, int, int]:
-    """Return the date so many days after 1970-01-01."""
+    """Return the date this many days after 1970-01-01."""
     days += 719468
     era = days // 146097
     day_of_era = days - era * 146097
@@ -104,7 +104,7 @@ def moment(timestamp: Timestamp, offset_seconds: int) -> Moment:
 
 
 def format_timestamp(timestamp: Timestamp) -> str:
-    """RFC 3339 with as many digits of a second as are needed, in the offset the timestamp was written with."""
+    """Write RFC 3339 with as many digits of a second as are needed, in the offset the timestamp was written with."""
     at = moment(timestamp, timestamp.offset_seconds)
     text = f"{at.year:04d}-{at.month:02d}-{at.day:02d}T{at.hour:02d}:{at.minute:02d}:{at.second:02d}"
     if at.nanos:
@@ -127,7 +127,7 @@ def _zone(name: str) -> ZoneInfo | None:
 
 
 def offset_in_zone(timestamp: Timestamp, zone: str) -> int:
-    """Seconds east of UTC at a time in `Europe/Berlin` or at `+02:00`."""
+    """Return the seconds east of UTC at a time in `Europe/Berlin` or at `+02:00`."""
     if ":" in zone:
         hours, _, minutes = zone.partition(":")
         offset = _atoi(hours) * 60

@@ -94,7 +94,7 @@ def _string_from_bytes(value: bytes) -> str:
 
 
 def format_double(value: float) -> str:
-    """Go's %g: the shortest digits that read back the same, with an exponent below 1e-4 and from 1e6 on."""
+    """Write a double as Go's %g: the shortest digits that read back the same."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

@@ -161,7 +161,7 @@ def to_text(raw: bytes) -> str:
 
 
 def escape(raw: bytes, plain: frozenset[int]) -> bytes:
-    """`%XX` for every byte outside `plain`."""
+    """Write `%XX` for every byte outside `plain`."""
     return b"".join(bytes((byte,)) if byte in plain else b"%%%02X" % byte for byte in raw)
 
 

@@ -101,7 +101,7 @@ def _loop(
 
 
 def _quantifier(kind: str, two: bool) -> Callable[[int, Node, list[Node]], Node]:
-    """all, exists and existsOne, over one variable or over index/key and value."""
+    """Expand all, exists and existsOne, over one variable or over index/key and value."""
 
     def expand(at: int, target: Node, args: list[Node]) -> Node:
         variables = _variables(*args[:2]) if two else (_variable(args[0], "argument must be a simple name"), "")
@@ -128,7 +128,7 @@ def _filter(at: int, target: Node, args: list[Node]) -> Node:
 
 
 def _transform(kind: str) -> Callable[[int, Node, list[Node]], Node]:
-    """transformList, transformMap and transformMapEntry, with or without a filter."""
+    """Expand transformList, transformMap and transformMapEntry, with or without a filter."""
 
     def expand(at: int, target: Node, args: list[Node]) -> Node:
         variables = _variables(args[0], args[1])

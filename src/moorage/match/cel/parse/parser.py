@@ -135,7 +135,7 @@ class _Parser(TokenStream):
         return node
 
     def calc(self, least: int) -> syntax.Node:
-        """Sums and products of operators that bind at least so tightly."""
+        """Parse binary operators of at least this precedence."""
         entered = self.calc_depth
         self.calc_depth = self.deeper(entered)
         node = self.unary()
@@ -148,7 +148,7 @@ class _Parser(TokenStream):
 
     @staticmethod
     def deeper(depth: int) -> int:
-        """One level more of a grammar rule, within the limit."""
+        """Enter one more level of a grammar rule, within the limit."""
         if depth >= MAX_DEPTH:
             raise _DepthError(f"expression recursion limit exceeded: {MAX_DEPTH}")
         return depth + 1
@@ -300,7 +300,7 @@ class _Parser(TokenStream):
         return self.advance()
 
     def message_literal(self, name: str) -> syntax.Node | None:
-        """`a.b.C{…}` if that is what the tokens ahead are."""
+        """Parse `a.b.C{…}` if the tokens ahead are one."""
         ahead = self.index
         while self.tokens[ahead].kind == "." and self.tokens[ahead + 1].kind == "ident":
             name = f"{name}.{self.tokens[ahead + 1].text}"

@@ -198,7 +198,7 @@ def children(node: Node) -> list[Node]:
 
 
 def qualified_name(node: Node) -> str | None:
-    """`a.b.c` as a dotted name if the node is nothing but identifiers and selections, else None."""
+    """Return `a.b.c` as a dotted name if the node is nothing but identifiers and selections, else None."""
     parts: list[str] = []
     while isinstance(node, Select) and not node.test_only:
         parts.append(node.field)
@@ -234,7 +234,7 @@ _BRACKETS = re.compile(r"[()\[\]{}]")
 
 
 def make_room(levels: int) -> None:
-    """Make so many levels of an expression fit on the stack."""
+    """Make this many levels of an expression fit on the stack."""
     if levels > _SHALLOW:
         frames = 1000 + min(levels, _DEEPEST) * _FRAMES_PER_LEVEL
         if sys.getrecursionlimit() < frames:

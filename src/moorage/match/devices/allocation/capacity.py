@@ -72,7 +72,7 @@ def _consumed(requested: Quantity | None, capacity: DeviceCapacity) -> Quantity:
 
 
 def _rounded_up(requested: Quantity, least: Quantity, valid: CapacityRequestPolicyRange) -> Quantity:
-    """Return the least that is valid, or so many steps more that it is enough."""
+    """Round the request up to the minimum plus a whole number of steps."""
     if requested < least:
         return least
     if valid.step is None or valid.step.value() == 0:

@@ -78,7 +78,7 @@ def explain_request(
 
 
 def tell_reasons(reasons: Counter[str], number: int, noun: str = "") -> list[str]:
-    """Return what keeps so many devices out, a few reasons: those of devices that come closest to the request first."""
+    """Return a few reasons that keep devices out, with counts: those of devices closest to the request first."""
     ordered = sorted(reasons.items(), key=lambda counted: (_distance(counted[0]), -counted[1]))
     sentences = [f"{count} of {number}{noun}: {why}" for why, count in ordered[:_MAX_REASONS]]
     if (more := len(ordered) - _MAX_REASONS) > 0:

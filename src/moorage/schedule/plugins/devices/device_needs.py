@@ -302,7 +302,7 @@ class DeviceNeeds:
                 raise
 
     def _try(self, cluster: Cluster, slot: int, allowed: int, pause: Pause | None = None) -> tuple[Answer, bool]:
-        """Search with so many steps; return the answer, and whether the search was given up."""
+        """Search with this many steps; return the answer, and whether the search was given up."""
         devices, claims = cluster.devices, self._claims([facts.name for facts, _ in self.waiting])
         pools, node = devices.pools_at(slot, self.features), devices.node(slot)
         try:
