@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 
 from moorage.cluster.isolated_evaluations import IsolatedEvaluations, WorkerGone
-from moorage.match.evaluation.questions import CelAnswer, CelQuestion
+from moorage.match.evaluation.accounts import CelAnswer, CelQuestion
 
 #: Costs some 700,000 units and tolerates the taints whose key is zz.
 SLOW = "lists.range(140000).all(x, x >= 0) && taint.key == 'zz'"

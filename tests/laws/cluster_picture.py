@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.counts import DomainCounts, PodCounts
-from moorage.columns.interning import ABSENT
 from moorage.columns.owned_terms import term_key
-from moorage.columns.pod_classes import Label
+from moorage.columns.pod_classes import DomainCounts, Label, PodCounts
+from moorage.columns.slots import ABSENT
 from moorage.columns.volumes.attachments import Disk
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.laws.random_schemas import is_valid, random_schema, random_value
 
-from moorage.custom.objects.correlation import Correlation
+from moorage.custom.objects.correlation import Correlation, list_type_errors
 from moorage.custom.objects.decoding import (
     apply_defaults,
     decode_request,
@@ -18,7 +18,7 @@ from moorage.custom.objects.decoding import (
     prune,
     write_as_go,
 )
-from moorage.custom.objects.validate import list_type_errors, schema_errors
+from moorage.custom.objects.validate import schema_errors
 from moorage.custom.schema.structural import MAX_DEPTH, SchemaTooDeepError, compile_schema
 
 Raw = dict[str, Any]

@@ -23,11 +23,9 @@ from tests.unit.schedule.clusters import play
 
 from moorage.columns import node_table
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.columns.counts import UNCHANGED, DomainCounts
-from moorage.columns.interning import LabelColumn
-from moorage.columns.pod_classes import PodClasses
+from moorage.columns.pod_classes import UNCHANGED, DomainCounts, PodClasses
 from moorage.columns.shape import HostPort
-from moorage.columns.slots import Slots
+from moorage.columns.slots import LabelColumn, Slots
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule import candidates as engine_module

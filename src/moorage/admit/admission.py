@@ -25,12 +25,13 @@ from moorage.admit.world import Assumption
 from moorage.model.api_error import ApiError, forbidden
 from moorage.model.field_error import FieldError, FieldErrors
 from moorage.model.gates import GateSet
+from moorage.model.go.integers import INT64_MAX
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
 from moorage.model.schema.known_fields import omit_empty
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodTemplateSpec
-from moorage.model.types.view import INT64_MAX, View
+from moorage.model.types.view import View
 
 _replace = msgspec.structs.replace
 

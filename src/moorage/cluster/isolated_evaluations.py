@@ -20,8 +20,16 @@ from typing import Protocol
 
 import msgspec
 
-from moorage.match.evaluation.accounts import BUDGET, Account, Evaluations, Undecided, budget_text
-from moorage.match.evaluation.questions import CelAnswer, CelQuestion, Compute
+from moorage.match.evaluation.accounts import (
+    BUDGET,
+    Account,
+    CelAnswer,
+    CelQuestion,
+    Compute,
+    Evaluations,
+    Undecided,
+    budget_text,
+)
 from moorage.match.evaluation.worker import INTERNAL_ERROR, LENGTH_BYTES, encode_message
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics

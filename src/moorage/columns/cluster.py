@@ -5,11 +5,10 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from moorage.columns.counts import PodCounts
 from moorage.columns.devices.devices import Devices
 from moorage.columns.node_table import NodeTable
 from moorage.columns.owned_terms import OwnedTerms
-from moorage.columns.pod_classes import Label, PodClasses, PodPredicate
+from moorage.columns.pod_classes import Label, PodClasses, PodCounts, PodPredicate
 from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
 from moorage.columns.volumes.attachments import DiskUsers

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.interning import LabelColumn, TaintSets
 from moorage.columns.resources import amounts
-from moorage.columns.slots import NamedArrays, Slots
+from moorage.columns.slots import LabelColumn, NamedArrays, Slots, TaintSets
 from moorage.model.types.node import Node
 
 _LOT_BITS = 20

@@ -9,8 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from moorage.columns.counts import PodCounts
-from moorage.columns.pod_classes import Label, label_needed
+from moorage.columns.pod_classes import Label, PodCounts, label_needed
 from moorage.columns.shape import Shape
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
 

@@ -13,12 +13,12 @@ import msgspec
 
 from moorage.match.taint_messages import describe_taint
 from moorage.match.tolerations import TolerationSet
+from moorage.model.go.integers import INT64_MAX, wrap64
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 from moorage.model.well_known.taints import NO_EXECUTE
 
 _SECOND = 10**9
-_INT64_MAX = 2**63 - 1
 
 
 class When(StrEnum):
@@ -71,6 +71,4 @@ def decide_eviction(taints: Iterable[Taint], tolerations: TolerationSet) -> Evic
 
 def _as_duration(seconds: int) -> int:
     """Convert to Go's time.Duration, which wraps around after 292 years; a negative time is forever."""
-    if seconds == _INT64_MAX:
-        return -1
-    return (seconds * _SECOND + _INT64_MAX + 1) % 2**64 - _INT64_MAX - 1
+    return -1 if seconds == INT64_MAX else wrap64(seconds * _SECOND)

@@ -15,8 +15,17 @@ from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from moorage.match.comparison import false_inequality, shown
-from moorage.match.evaluation.accounts import BUDGET, CHEAP, SHORT, Account, Evaluations, Undecided
-from moorage.match.evaluation.questions import CelAnswer, evaluate_taint, taint_question
+from moorage.match.evaluation.accounts import (
+    BUDGET,
+    CHEAP,
+    SHORT,
+    Account,
+    CelAnswer,
+    Evaluations,
+    Undecided,
+    evaluate_taint,
+    taint_question,
+)
 from moorage.match.operators import EQUAL, EXISTS, TOLERATION, comparison_of, use_of
 from moorage.match.taint_messages import describe_taint, describe_toleration
 from moorage.model.gates import TAINT_TOLERATION_CEL, Gate, GateSet

@@ -8,8 +8,7 @@ from tests.fake_worker import FakeWorker, evaluations
 
 from moorage.cluster import isolated_evaluations as isolation
 from moorage.cluster.isolated_evaluations import IsolatedEvaluations, add_evaluation_metrics
-from moorage.match.evaluation.accounts import BUDGET, Undecided
-from moorage.match.evaluation.questions import CelAnswer, CelQuestion, taint_question
+from moorage.match.evaluation.accounts import BUDGET, CelAnswer, CelQuestion, Undecided, taint_question
 from moorage.model.types.node import Taint
 from moorage.telemetry.metrics import Metrics
 

@@ -10,8 +10,7 @@ import pytest
 from tests.fake_worker import SLOW
 
 from moorage.cluster.isolated_evaluations import IsolatedEvaluations, WorkerProcess
-from moorage.match.evaluation.accounts import Undecided
-from moorage.match.evaluation.questions import CelAnswer, taint_question
+from moorage.match.evaluation.accounts import CelAnswer, Undecided, taint_question
 from moorage.match.evaluation.worker import encode_message
 from moorage.model.types.node import Taint
 

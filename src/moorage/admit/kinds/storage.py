@@ -32,10 +32,10 @@ from moorage.admit.subresources import statuses
 from moorage.model import field_error as field
 from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
+from moorage.model.go.integers import INT32_MAX
 from moorage.model.names import byte_length
 from moorage.model.quantity import ZERO
 from moorage.model.types import storage as views
-from moorage.model.types.view import INT32_MAX
 from moorage.model.well_known.annotations import BETA_STORAGE_CLASS
 
 SPEC_CHANGED = (

@@ -28,10 +28,11 @@ from moorage.admit.pod.shared import trim_space
 from moorage.admit.pod.spec import validate_pod_spec
 from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
+from moorage.model.go.integers import INT32_MAX
 from moorage.model.types.container import Container
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity, Pod, PodSchedulingGate, PodSpec, PodTemplateSpec, Toleration
-from moorage.model.types.view import ABSENT_LIST, INT32_MAX
+from moorage.model.types.view import ABSENT_LIST
 from moorage.model.well_known.annotations import MIRROR_POD, POD_DELETION_COST
 
 TOLERATIONS_ANNOTATION = "scheduler.alpha.kubernetes.io/tolerations"

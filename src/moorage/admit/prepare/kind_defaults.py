@@ -12,7 +12,7 @@ from moorage.admit.prepare.pod_defaults import (
     round_up_lists,
 )
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
-from moorage.model.types.view import INT32_MAX
+from moorage.model.go.integers import INT32_MAX
 from moorage.model.well_known.labels import NAMESPACE_NAME
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"

@@ -22,12 +22,12 @@ from moorage.admit.ratcheting import options_for_update
 from moorage.admit.raw import Raw, copy_document, items
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid
 from moorage.model.gates import GateSet
+from moorage.model.go.integers import INT64_MAX
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.container import Container, ResourceRequirements
 from moorage.model.types.pod import Pod
-from moorage.model.types.view import INT64_MAX
 from moorage.model.well_known.annotations import MIRROR_POD
 
 EPHEMERAL_CONTAINERS, RESIZE = "ephemeralcontainers", "resize"

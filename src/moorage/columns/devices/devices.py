@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.devices.device_promises import DevicePromises, holder_of
 from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
-from moorage.columns.devices.use import DeviceUse
-from moorage.columns.interning import Interner
+from moorage.columns.devices.use import DevicePromises, DeviceUse, holder_of
 from moorage.columns.node_table import NodeTable
+from moorage.columns.slots import Interner
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from moorage.columns.devices.use import DeviceUse
-from moorage.columns.interning import Interner
 from moorage.columns.node_table import NodeTable
 from moorage.columns.selector_masks import NodePredicate, selector_predicate
+from moorage.columns.slots import Interner
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool, gather_pool, in_order, preference
 from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedSlice

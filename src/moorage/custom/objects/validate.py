@@ -1,12 +1,10 @@
-"""Validate a value against its schema, and find repeated items in lists of type set and map.
+"""Validate a value against its schema: errors with the texts of Kubernetes, in its order.
 
-Errors have the texts of Kubernetes, in its order. With a `Correlation`, errors of parts that an update left alone are
-dropped (ratcheting, KEP 4008), but none in allOf, anyOf, oneOf and not. Rules of CEL and embedded objects are checked
-elsewhere. Kubernetes: kube-openapi, pkg/validation/validate; apiextensions-apiserver, validation/ratcheting.go and
-schema/listtype, where a value that occurs three times is reported once.
+With a `Correlation`, errors of parts that an update left alone are dropped (ratcheting, KEP 4008), but none in allOf,
+anyOf, oneOf and not. Rules of CEL, types of lists and embedded objects are checked elsewhere.
+Kubernetes: kube-openapi, pkg/validation/validate; apiextensions-apiserver, validation/ratcheting.go.
 """
 
-from collections.abc import Hashable, Iterator
 from typing import Any
 
 from moorage.custom.objects.correlation import Correlation, same_values
@@ -16,8 +14,8 @@ from moorage.custom.schema.formats import format_check
 from moorage.custom.schema.structural import Structural
 from moorage.match.cel.patterns import searcher
 from moorage.match.cel.values import CelError
-from moorage.model.field_error import FieldError, child_path, duplicate, invalid
-from moorage.model.go.quoting import go_json, go_quote
+from moorage.model.field_error import FieldError
+from moorage.model.go.quoting import go_quote
 
 #: Fields of the root that are compared by version and kind: never left alone by an update.
 _TYPE_FIELDS = frozenset(("kind", "apiVersion"))
@@ -242,58 +240,3 @@ def _check_one_of(value: Any, nodes: tuple[Structural, ...], place: ValuePlace, 
     result.add(place.general(f"{shown} must validate one and only one schema (oneOf). {summary}"))
     if not valid and closest is not None:
         result.merge(closest)
-
-
-def list_type_errors(obj: dict[str, Any], schema: Structural) -> list[FieldError]:
-    """Return the duplicates in all lists of an object that its schema declares as sets or maps."""
-    return list(_check_properties(obj, schema, ""))
-
-
-def _check(value: Any, schema: Structural, path: str) -> Iterator[FieldError]:
-    if isinstance(value, dict):
-        yield from _check_properties(value, schema, path)
-    elif isinstance(value, list):
-        if schema.listType == "set":
-            for number in _repeated(value):
-                yield duplicate(f"{path}[{number}]", value[number])
-        elif schema.listType == "map":
-            yield from _check_keys(value, schema, path)
-        if schema.items is not None:
-            for number, item in enumerate(value):
-                if isinstance(item, dict | list):
-                    yield from _check(item, schema.items, f"{path}[{number}]")
-
-
-def _check_properties(obj: dict[str, Any], schema: Structural, path: str) -> Iterator[FieldError]:
-    if schema.additional is not None:
-        for name, value in obj.items():
-            if isinstance(value, dict | list):
-                yield from _check(value, schema.additional, f"{path}[{name}]")
-    for name, below in schema.properties.items():
-        value = obj.get(name)
-        if isinstance(value, dict | list):
-            yield from _check(value, below, child_path(path, name))
-
-
-def _check_keys(items: list[Any], schema: Structural, path: str) -> Iterator[FieldError]:
-    for number, item in enumerate(items):
-        if item is not None and not isinstance(item, dict):
-            yield invalid(f"{path}[{number}]", item, "must be an object for an array of list-type map")
-            return
-    keys = [{name: item[name] for name in schema.listMapKeys if name in item} if item else {} for item in items]
-    for number in _repeated(keys):
-        yield duplicate(f"{path}[{number}]", keys[number])
-
-
-def _repeated(values: list[Any]) -> Iterator[int]:
-    """Yield the place of the second of several equal values."""
-    seen: dict[Hashable, int] = {}
-    for number, value in enumerate(values):
-        key = _identity(value)
-        times = seen[key] = seen.get(key, 0) + 1
-        if times == 2:
-            yield number
-
-
-def _identity(value: Any) -> Hashable:
-    return (type(value), go_json(value) if isinstance(value, dict | list) else value)

@@ -121,14 +121,6 @@ class Structural(msgspec.Struct, frozen=True, eq=False, dict=True):
         if self.items is not None:
             yield child_path(path, "items"), self.items
 
-    def junctors(self, path: str = "") -> "Iterator[tuple[str, Structural]]":
-        """Yield the nodes that only validate: allOf, anyOf, oneOf and not."""
-        for name, nodes in (("allOf", self.allOf), ("anyOf", self.anyOf), ("oneOf", self.oneOf)):
-            for number, node in enumerate(nodes):
-                yield f"{child_path(path, name)}[{number}]", node
-        if self.not_ is not None:
-            yield child_path(path, "not"), self.not_
-
 
 _Fields: TypeAlias = dict[str, Any]
 _STRINGS = ("type", "title", "description", "format", "pattern")

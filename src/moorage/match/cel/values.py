@@ -29,10 +29,7 @@ from typing import Any, ClassVar
 
 from moorage.match.cel import types
 from moorage.match.cel.types import Type
-
-INT_MIN = -(2**63)
-INT_MAX = 2**63 - 1
-UINT_MAX = 2**64 - 1
+from moorage.model.go.integers import INT64_MAX, INT64_MIN, UINT64_MAX
 
 # No result may be larger than this many code points, bytes or elements. cel-go has no such bound: there, nested
 # replace() calls grow a string without limit at next to no cost.
@@ -158,7 +155,7 @@ class CelMap:
         self._slots[_slot(key)] = (key, value)
 
     def growing(self) -> dict[Any, tuple[Any, Any]]:
-        """Return the entries of a map that is not shared yet; keys that are ints or strings stand for themselves."""
+        """Return the entries of a map that is not shared yet, for generated code; ints and strings are keys."""
         return self._slots
 
     def __eq__(self, other: object) -> bool:
@@ -256,11 +253,11 @@ def _equal_numbers(key: Any) -> tuple[Any, ...]:
     if kind is int:
         return (UInt(key),) if key >= 0 else ()
     if kind is UInt:
-        return (int(key),) if key <= INT_MAX else ()
+        return (int(key),) if key <= INT64_MAX else ()
     if kind is float and math.isfinite(key) and key == math.trunc(key):
         number = int(key)
-        ints: tuple[Any, ...] = (number,) if INT_MIN <= number <= INT_MAX else ()
-        return (*ints, UInt(number)) if 0 <= number <= UINT_MAX else ints
+        ints: tuple[Any, ...] = (number,) if INT64_MIN <= number <= INT64_MAX else ()
+        return (*ints, UInt(number)) if 0 <= number <= UINT64_MAX else ints
     return ()
 
 
@@ -317,7 +314,7 @@ def compare_numbers(a: Any, b: Any) -> int | None:
         if type(a) is float and type(b) is float:
             return (a > b) - (a < b)
         if type(a) is float:
-            low, high = (0, UINT_MAX) if type(b) is UInt else (INT_MIN, INT_MAX)
+            low, high = (0, UINT64_MAX) if type(b) is UInt else (INT64_MIN, INT64_MAX)
             if a < low:
                 return -1
             if a > float(high):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from moorage.match.devices.claims import ClaimNameError, claim_name, is_reserved_for_pod, why_not_for_pod
 from moorage.match.devices.tolerations import as_taint, rule_selects
 from moorage.match.taint_messages import describe_taint
+from moorage.model.go.integers import wrap64
 from moorage.model.go.times import seconds_of
 from moorage.model.well_known.taints import NO_EXECUTE
 
@@ -157,12 +158,7 @@ def tolerated_seconds(taint: DeviceTaint, tolerations: DeviceTolerations) -> flo
         if toleration.tolerationSeconds is None:
             return None
         seconds.append(max(toleration.tolerationSeconds, 0))
-    return _as_duration(min(seconds)) / _SECOND if seconds else 0.0
-
-
-def _as_duration(seconds: int) -> int:
-    """Return nanoseconds as Go's time.Duration, which wraps around after 292 years."""
-    return (seconds * _SECOND + 2**63) % 2**64 - 2**63
+    return wrap64(min(seconds) * _SECOND) / _SECOND if seconds else 0.0  # as Go's time.Duration wraps around
 
 
 def _evicting_taints(

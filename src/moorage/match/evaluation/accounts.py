@@ -1,14 +1,59 @@
-"""Keep accounts of expensive expressions: what a pod's expressions have cost, against a budget.
+"""Define questions about expensive expressions, and keep accounts of what a pod's expressions cost against a budget.
 
-All expressions of one list of tolerations (or one device selector) share an account, so pods with equal tolerations
-share it too. Kubernetes: a limit for each evaluation only. Differs: cheap expressions have no account to speak of;
-beyond `BUDGET` an expensive one is not evaluated, and the reason says so.
+Questions and answers are plain data that can be sent to another process. All expressions of one list of tolerations
+(or one device selector) share an account, so pods with equal tolerations share it too. CEL is imported by the first
+question. Kubernetes: a limit for each evaluation only. Differs: cheap expressions have no account to speak of; beyond
+`BUDGET` an expensive one is not evaluated, and the reason says so.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from moorage.match.evaluation.questions import CelAnswer, CelQuestion, Compute
+#: The environment of tolerations' expressions; the subject is a taint's key, value and effect.
+TAINT = "taint"
+
+
+class CelQuestion(NamedTuple):
+    """Does an expression hold for a subject? The environment says what the subject is."""
+
+    environment: str
+    expression: str
+    subject: Hashable
+
+
+class CelAnswer(NamedTuple):
+    """True, False or the text of the error that evaluation ended with, and what that cost.
+
+    `gave_up`: it was not evaluated, because a budget is used up.
+    """
+
+    value: bool | str
+    cost: int = 0
+    gave_up: bool = False
+
+
+#: Evaluates a question at once.
+Compute: TypeAlias = Callable[[], CelAnswer]
+
+
+def taint_question(expression: str, taint: Any) -> CelQuestion:
+    return CelQuestion(TAINT, expression, (taint.key, taint.value, taint.effect))
+
+
+if TYPE_CHECKING:
+    from moorage.match.cel import Program
+
+
+def evaluate_taint(program: "Program", taint: Any) -> CelAnswer:
+    from moorage.match.cel import CelError
+
+    try:
+        value, cost = program.evaluate_with_cost(taint)
+    except CelError as error:
+        return CelAnswer(str(error), error.cost)
+    return CelAnswer(value is True, cost)
+
 
 #: An expression whose estimate is at most this is evaluated where it is asked about: it takes about a millisecond.
 CHEAP = 10_000

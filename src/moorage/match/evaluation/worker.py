@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from moorage.match.evaluation.questions import TAINT, CelAnswer, CelQuestion, evaluate_taint
+from moorage.match.evaluation.accounts import TAINT, CelAnswer, CelQuestion, evaluate_taint
 from moorage.match.tolerations import ProgramCache, not_compiled
 from moorage.model.types.node import Taint
 

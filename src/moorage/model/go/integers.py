@@ -3,7 +3,9 @@
 Kubernetes: k8s.io/apimachinery/pkg/api/resource/math.go.
 """
 
+INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+UINT64_MAX = 2**64 - 1
 
 # Go's math.Pow10 multiplies two table entries, so it is not always the nearest float: the tables are rebuilt here.
 _POW10_LOW = [float(f"1e{n}") for n in range(32)]

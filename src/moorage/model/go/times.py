@@ -12,8 +12,8 @@ from calendar import monthrange
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from moorage.model.go.integers import INT64_MAX
 from moorage.model.go.quoting import go_quote
-from moorage.model.types.view import INT64_MAX
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"

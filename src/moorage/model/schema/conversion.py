@@ -10,13 +10,14 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from moorage.model.field_error import child_path
+from moorage.model.go.integers import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 from moorage.model.go.pem_blocks import base64_complaint
 from moorage.model.go.quoting import go_json
 from moorage.model.go.times import time_complaint
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity
 from moorage.model.schema import shapes
 from moorage.model.text.json_text import json_type
-from moorage.model.types.view import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, View
+from moorage.model.types.view import View
 
 ViewType = TypeVar("ViewType", bound=View)
 

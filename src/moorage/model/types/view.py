@@ -10,6 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 from msgspec import Meta, Struct
 
+from moorage.model.go.integers import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+
 
 class AbsentMap(dict[str, Any]):
     """No map. It is one object for all views, so it must stay empty; views are only read."""
@@ -26,9 +28,6 @@ class AbsentList(tuple[Any, ...]):
 ABSENT_MAP = AbsentMap()
 ABSENT_LIST: AbsentList = AbsentList()
 
-
-INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 Int32 = Annotated[int, Meta(ge=INT32_MIN, le=INT32_MAX, title="int32")]
 Int64 = Annotated[int, Meta(ge=INT64_MIN, le=INT64_MAX, title="int64")]

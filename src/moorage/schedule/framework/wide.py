@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.interning import ABSENT, LabelColumn
 from moorage.columns.node_table import ChangeLog
+from moorage.columns.slots import ABSENT, LabelColumn
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Scores
 
 Trait = NDArray[np.int64]

@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from moorage.client.protocol import Client, NotSent, Object, PatchType, Raw, Unreachable
-from moorage.columns.devices.device_promises import special_key
 from moorage.columns.devices.devices import Devices
+from moorage.columns.devices.use import special_key
 from moorage.match.devices.claims import (
     TIMED_OUT,
     ClaimKey,

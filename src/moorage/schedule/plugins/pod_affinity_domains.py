@@ -10,11 +10,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.counts import DomainCounts, PodCounts
-from moorage.columns.interning import ABSENT, LabelColumn
 from moorage.columns.owned_terms import OwnedTerm, TermKind, term_key
-from moorage.columns.pod_classes import label_needed
+from moorage.columns.pod_classes import DomainCounts, PodCounts, label_needed
 from moorage.columns.shape import Shape
+from moorage.columns.slots import ABSENT, LabelColumn
 from moorage.match.pod_affinity import PodAffinityTermMatcher, PodAffinityTerms
 from moorage.schedule.framework.wide import Following, Trait, has_small_domains
 

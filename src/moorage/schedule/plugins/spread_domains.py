@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.counts import DomainCounts, PodCounts
-from moorage.columns.interning import ABSENT, LabelColumn, TaintSet
-from moorage.columns.pod_classes import label_needed
+from moorage.columns.pod_classes import DomainCounts, PodCounts, label_needed
 from moorage.columns.selector_masks import NodePredicate, required_predicate
 from moorage.columns.shape import Shape
+from moorage.columns.slots import ABSENT, LabelColumn, TaintSet
 from moorage.match.label_selector import Selector, compile_label_set, conjunction
 from moorage.match.node_selector import RequiredNodeAffinity
 from moorage.match.tolerations import TolerationSet

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.interning import TaintSet
 from moorage.columns.shape import Shape
+from moorage.columns.slots import TaintSet
 from moorage.match.comparison import CANONICAL_INTEGER
 from moorage.match.evaluation.accounts import Account, Undecided
 from moorage.match.operators import TOLERATION, comparisons_in

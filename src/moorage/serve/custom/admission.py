@@ -21,8 +21,8 @@ from moorage.admit.request import Request, complete_metadata
 from moorage.custom.objects.correlation import same_values
 from moorage.custom.objects.decoding import apply_defaults
 from moorage.model.api_error import ApiError, forbidden, request_too_large
+from moorage.model.go.integers import INT64_MAX
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.model.types.view import INT64_MAX
 from moorage.serve.custom.served_kind import ServedKind
 
 _TERMINATING = "create not allowed while custom resource definition is terminating"

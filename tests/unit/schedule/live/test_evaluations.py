@@ -8,8 +8,7 @@ from tests.unit.schedule.live.fake_api import FakeApi
 from tests.unit.schedule.live.running import running, settle
 from tests.unit.schedule.live.test_claims import DRIVER, add_pod
 
-from moorage.match.evaluation.accounts import BUDGET
-from moorage.match.evaluation.questions import CelAnswer
+from moorage.match.evaluation.accounts import BUDGET, CelAnswer
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 

@@ -11,16 +11,15 @@ import msgspec
 
 from moorage.admit.metadata import path_segment_errors, validate_object_meta, validate_object_meta_update
 from moorage.admit.raw import Raw
-from moorage.custom.objects.correlation import Correlation
+from moorage.custom.objects.correlation import Correlation, list_type_errors
 from moorage.custom.objects.embedded import embedded_errors
-from moorage.custom.objects.validate import list_type_errors
 from moorage.custom.schema.structural import Structural
 from moorage.model.field_error import ErrorKind, FieldError, invalid
+from moorage.model.go.integers import INT32_MAX
 from moorage.model.go.quoting import go_json, go_quote
 from moorage.model.names import label_key_errors
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
-from moorage.model.types.view import INT32_MAX
 
 _STANDARD_FINALIZERS = frozenset(("orphan", "foregroundDeletion", "kubernetes"))
 #: Errors after which rules are not run: they may rely on what these say is not so.

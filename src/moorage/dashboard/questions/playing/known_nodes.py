@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from moorage.admit.pod.tolerations import TAINT_EFFECTS, validate_taints
-from moorage.columns.interning import TaintSets
 from moorage.columns.node_table import NodeTable
+from moorage.columns.slots import TaintSets
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
 

@@ -23,7 +23,8 @@ from moorage.match.cel.libraries.operators import equality_cost
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.patterns import MEMORABLE, remembering_searcher, searcher
 from moorage.match.cel.types import BOOL, BYTES, DOUBLE, INT, STRING, Type, TypeKind
-from moorage.match.cel.values import INT_MAX, INT_MIN, MAX_RESULT_SIZE, CelError, equal
+from moorage.match.cel.values import MAX_RESULT_SIZE, CelError, equal
+from moorage.model.go.integers import INT64_MAX, INT64_MIN
 
 if TYPE_CHECKING:
     from moorage.match.cel.evaluate.calls import CallPlan
@@ -118,7 +119,7 @@ def _not(emitter: Emitter, a: Operand) -> Operand | None:
 
 
 def _fits(bounds: Bounds) -> bool:
-    return bounds[0] >= INT_MIN and bounds[1] <= INT_MAX
+    return bounds[0] >= INT64_MIN and bounds[1] <= INT64_MAX
 
 
 def _checked(emitter: Emitter, text: str, bounds: Bounds, *operands: Operand) -> Operand:
@@ -126,7 +127,7 @@ def _checked(emitter: Emitter, text: str, bounds: Bounds, *operands: Operand) ->
     if _fits(bounds):
         return emitter.pure(text, INT, *operands, bounds=bounds)
     name = emitter.writer.assign(text)
-    emitter.writer.line(f"if not {INT_MIN} <= {name} <= {INT_MAX}: {name} = OVERFLOW")
+    emitter.writer.line(f"if not {INT64_MIN} <= {name} <= {INT64_MAX}: {name} = OVERFLOW")
     return Operand(name, INT, fails=True)
 
 

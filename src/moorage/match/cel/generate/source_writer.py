@@ -15,7 +15,8 @@ from typing import Any
 
 from moorage.match.cel.functions import Overload
 from moorage.match.cel.types import DYN, MAP, Type, TypeKind, list_of
-from moorage.match.cel.values import INT_MAX, INT_MIN, MAX_RESULT_SIZE, CelMap, UInt
+from moorage.match.cel.values import MAX_RESULT_SIZE, CelMap, UInt
+from moorage.model.go.integers import INT64_MAX, INT64_MIN
 
 # Bounds on what is generated; CPython's parser takes 100 levels of indentation.
 _MAX_LINES = 3000
@@ -180,7 +181,7 @@ PYTHON_TYPES: dict[TypeKind, type] = {
 SCALARS = frozenset((TypeKind.BOOL, TypeKind.BYTES, TypeKind.DOUBLE, TypeKind.INT, TypeKind.STRING, TypeKind.UINT))
 
 Bounds = tuple[int, int]
-ANY_INT: Bounds = (INT_MIN, INT_MAX)
+ANY_INT: Bounds = (INT64_MIN, INT64_MAX)
 ANY_SIZE: Bounds = (0, MAX_RESULT_SIZE)
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from moorage.match.cel.functions import STRING_FACTOR, Argument, CallEstimate, Function, Interval, argument_cost, row
 from moorage.match.cel.libraries.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
 from moorage.match.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type
-from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, CelError, Duration, Timestamp, UInt, type_of_value
+from moorage.match.cel.values import CelError, Duration, Timestamp, UInt, type_of_value
+from moorage.model.go.integers import INT64_MAX, INT64_MIN, UINT64_MAX
 
 _INT = re.compile(r"[+-]?[0-9]+")
 _UINT = re.compile(r"[0-9]+")
@@ -38,20 +39,20 @@ def _int_from_double(value: float) -> int:
 
 
 def _int_from_uint(value: UInt) -> int:
-    if value > INT_MAX:
+    if value > INT64_MAX:
         raise CelError("integer overflow")
     return int(value)
 
 
 def _int_from_string(text: str) -> int:
     # Go refuses what does not fit; a number with thousands of digits need not be computed to know that.
-    if len(text) <= 4300 and _INT.fullmatch(text) and INT_MIN <= (value := int(text)) <= INT_MAX:
+    if len(text) <= 4300 and _INT.fullmatch(text) and INT64_MIN <= (value := int(text)) <= INT64_MAX:
         return value
     raise conversion_error(STRING, INT)
 
 
 def _uint_from_string(text: str) -> UInt:
-    if len(text) <= 4300 and _UINT.fullmatch(text) and (value := int(text)) <= UINT_MAX:
+    if len(text) <= 4300 and _UINT.fullmatch(text) and (value := int(text)) <= UINT64_MAX:
         return UInt(value)
     raise conversion_error(STRING, UINT)
 

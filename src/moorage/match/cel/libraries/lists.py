@@ -31,8 +31,6 @@ from moorage.match.cel.functions import (
 )
 from moorage.match.cel.types import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type, TypeKind
 from moorage.match.cel.values import (
-    INT_MAX,
-    UINT_MAX,
     CelError,
     Duration,
     Timestamp,
@@ -44,6 +42,7 @@ from moorage.match.cel.values import (
     only_type,
     require_result_size,
 )
+from moorage.model.go.integers import INT64_MAX, UINT64_MAX
 
 
 def _is_comparable(value: Any) -> bool:
@@ -247,10 +246,10 @@ def _sum(kind: type, highest: float, overflow: str) -> Callable[[list[Any]], Any
 
 
 _SUMS = {
-    "int": _sum(int, INT_MAX, "integer overflow"),
-    "uint": _sum(UInt, UINT_MAX, "unsigned integer overflow"),
+    "int": _sum(int, INT64_MAX, "integer overflow"),
+    "uint": _sum(UInt, UINT64_MAX, "unsigned integer overflow"),
     "double": _sum(float, 0, ""),
-    "duration": _sum(Duration, INT_MAX, "integer overflow"),
+    "duration": _sum(Duration, INT64_MAX, "integer overflow"),
 }
 
 

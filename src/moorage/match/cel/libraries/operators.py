@@ -29,10 +29,7 @@ from moorage.match.cel.functions import (
     smaller_size_estimate,
 )
 from moorage.match.cel.values import (
-    INT_MAX,
-    INT_MIN,
     OPTIONAL_NONE,
-    UINT_MAX,
     CelError,
     CelMap,
     Duration,
@@ -45,6 +42,7 @@ from moorage.match.cel.values import (
     index_of,
     require_result_size,
 )
+from moorage.model.go.integers import INT64_MAX, INT64_MIN, UINT64_MAX
 
 # Concatenation costs 1 however long the lists, so doubling would be the cheapest way to exhaust memory.
 MAX_LIST_SIZE = 1_000_000
@@ -54,13 +52,13 @@ _NANOS = 1_000_000_000
 
 
 def _int(value: int) -> int:
-    if INT_MIN <= value <= INT_MAX:
+    if INT64_MIN <= value <= INT64_MAX:
         return value
     raise CelError("integer overflow")
 
 
 def _uint(value: int) -> UInt:
-    if 0 <= value <= UINT_MAX:
+    if 0 <= value <= UINT64_MAX:
         return UInt(value)
     raise CelError("unsigned integer overflow")
 
@@ -75,7 +73,7 @@ def divide_int(a: int, b: int) -> int:
 def modulo_int(a: int, b: int) -> int:
     if b == 0:
         raise CelError("modulus by zero")
-    if a == INT_MIN and b == -1:
+    if a == INT64_MIN and b == -1:
         raise CelError("integer overflow")
     remainder = abs(a) % abs(b)
     return -remainder if a < 0 else remainder

@@ -21,7 +21,8 @@ from moorage.match.cel.parse.tokens import (
     unescape_bytes,
     unescape_string,
 )
-from moorage.match.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
+from moorage.match.cel.values import UInt
+from moorage.model.go.integers import INT64_MAX, INT64_MIN, UINT64_MAX
 
 MAX_DEPTH = 250
 # Macros that use their receiver twice double an expression each; cel-go takes as long as it takes.
@@ -268,12 +269,12 @@ class _Parser(TokenStream):
         digits = text[:-1] if unsigned else text
         base = 16 if digits.startswith("0x") else 10
         significant = (digits[2:] if base == 16 else digits).lstrip("0")
-        number = int(significant or "0", base) if len(significant) <= _MAX_DIGITS else UINT_MAX + 1
+        number = int(significant or "0", base) if len(significant) <= _MAX_DIGITS else UINT64_MAX + 1
         if unsigned:
-            return syntax.Literal(at, UInt(number)) if number <= UINT_MAX else self.issue(at, "invalid uint literal")
+            return syntax.Literal(at, UInt(number)) if number <= UINT64_MAX else self.issue(at, "invalid uint literal")
         if sign is not None:
             number = -number
-        return syntax.Literal(at, number) if INT_MIN <= number <= INT_MAX else self.issue(at, "invalid int literal")
+        return syntax.Literal(at, number) if INT64_MIN <= number <= INT64_MAX else self.issue(at, "invalid int literal")
 
     def name(self, token: Token) -> syntax.Node:
         dot = ""

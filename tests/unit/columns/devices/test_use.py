@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from moorage.columns.devices.device_promises import DevicePromises, special_key
+from moorage.columns.devices.use import DevicePromises, special_key
 from moorage.match.devices.extended_resources import RequestsAndMappings
 
 KEY = ("default", "claim")
