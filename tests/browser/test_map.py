@@ -206,7 +206,7 @@ def test_what_would_happen_is_painted_over(page: Page) -> None:
       const [first, second] = [...cluster.nodes.get("spot-1").pods];
       document.querySelector("moorage-node-map").setOverlay({
         leaving: new Map([[first, 0], [second, 30]]), landing: new Map([[first, "ondemand-1"]]),
-        pending: new Set([second]), nodes: new Map([["spot-1", {value: 15}]]),
+        pending: new Set([second]), nodes: new Map([["spot-1", {value: "15"}]]),
       });
     }""")
     expect(page.locator(".map-tray")).to_have_text("Not on a node: 1 pod, 1 pod more would be")

@@ -73,13 +73,20 @@ def test_few_groups_are_side_by_side_and_names_on_tiles_differ(page: Page) -> No
     assert found["others"] == ["….c", "….c"], "only what all names end with is left out"
 
 
-def test_versions_are_compared_by_their_parts(page: Page) -> None:
-    script = """async (versions) => {
-      const {compareVersions} = await import("/parts/map/scale.js");
-      return versions.sort(compareVersions);
+def test_the_map_colours_values_in_the_order_in_which_they_were_read(page: Page) -> None:
+    script = """async ([values, numbers, versions]) => {
+      const {makeScale} = await import("/parts/map/scale.js");
+      const rows = values.map((value, at) => ({name: `n${at}`, labels: {v: value}, taints: []}));
+      const scale = makeScale("label:v", {rows}, null, () => ({numbers: new Map(numbers), versions}));
+      return [scale.kind, scale.entries.map((one) => one.text), [...scale.codes]];
     }"""
-    wanted = ["v1.9.0", "v1.35.9", "v1.36.0-alpha.2", "v1.36.0-alpha.10", "v1.36.0", "v1.36.4", "535.1", "550.0.14"]
-    assert run(page, script, sorted(wanted)) == wanted
+    kind, texts, codes = run(page, script, [["v1.10", "v1.9", "1.32-rc1"], [], ["v1.9", "v1.10"]])
+    assert (kind, texts) == ("steps", ["v1.9", "v1.10", "not a version"])
+    assert codes[1] < codes[0] < codes[2]
+    large = [str(2**53 + 1), str(2**53)]
+    kind, texts, _ = run(page, script, [large, [[large[1], 2.0**53], [large[0], 2.0**53]], []])
+    assert (kind, texts) == ("steps", large[::-1])
+    assert run(page, script, [["1", "2"], [], []])[0] == "categories"
 
 
 def test_the_map_shows_the_values_that_a_what_if_gives_nodes(page: Page) -> None:

@@ -15,6 +15,7 @@ from moorage.dashboard.questions import QUESTIONS
 from moorage.dashboard.source import ClusterSource, DashboardSettings
 from moorage.dashboard.state.board import Board, state_document
 from moorage.dashboard.state.history import NotKept
+from moorage.dashboard.state.readings import readings
 from moorage.model.api_error import bad_request, failure
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.watch.session import CannotWatch
@@ -39,6 +40,7 @@ class StateRoutes:
         routes.add("GET", "/api/gates", self._gates)
         routes.add("GET", "/api/node/*", self._node)
         routes.add("GET", "/api/pod/*/*", self._pod)
+        routes.add("POST", "/api/readings", self._readings)
 
     @property
     def _board(self) -> Board:
@@ -92,6 +94,12 @@ class StateRoutes:
         if found is None:
             raise failure(404, "NotFound", f"there is no pod {key!r}")
         return as_json(found)
+
+    async def _readings(self, request: Request, _: tuple[str, ...]) -> Answer:
+        texts = body_of(request).get("texts")
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise bad_request("texts: must be a list of texts")
+        return as_json(readings(texts))
 
 
 class AskRoute:

@@ -19,6 +19,24 @@ _FORBIDDEN = re.compile(
 #: Inline styles and scripts, and anything that is loaded from elsewhere.
 _INLINE = re.compile(r"\sstyle=|\son\w+=|<style|<script(?![^>]*\ssrc=)|(?:src|href)=\"(?:https?:)?//")
 
+#: What reads a text as a number or a version. Values of taints and labels are read by the server alone.
+_READS = re.compile(r"parseInt|parseFloat|BigInt|\bNumber\(|\.map\(Number\)|\\d|\[0-9\]|[cC]ompareVersions")
+#: Scripts that read something else, and what that is.
+_MAY_READ = {
+    "lib/colour.js": "colours of the style sheet",
+    "lib/format.js": "a number that is rounded",
+    "parts/map/paint/inks.js": "colours of the style sheet",
+    "views/map/node-table.js": "yes and no, to sort by them",
+    "views/pending/groups.js": "the head of the scheduler's message, which is cut off",
+    "views/pending/trying.js": "yes and no, to sort by them",
+    "views/playground/editor.js": "the height of a line",
+    "views/playground/examples.js": "an expression in CEL, as text",
+    "views/playground/highlight.js": "source text, to colour it",
+    "views/playground/playground.js": "the index of a choice",
+    "views/timeline/lanes.js": "seconds in the address",
+    "views/timeline/moments.js": "a moment in the address",
+}
+
 
 def text(path: str) -> str:
     return (WEB / path).read_text(encoding="utf-8")
@@ -64,6 +82,10 @@ def test_the_page_has_nothing_inline_and_loads_nothing_from_elsewhere() -> None:
     assert _INLINE.search('<p style="x">')
     assert _INLINE.search("<script>x</script>")
     assert _INLINE.search('<script src="https://example.com/x.js">')
+
+
+def test_no_script_reads_numbers_or_versions_of_the_cluster() -> None:
+    assert {path for path in SCRIPTS if _READS.search(text(path))} == _MAY_READ.keys()
 
 
 @pytest.mark.parametrize("path", SCRIPTS)

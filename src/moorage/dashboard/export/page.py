@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from moorage.dashboard.http.application import Asset, read_assets
+from moorage.dashboard.state.readings import readings, texts_of
 
 _IMPORT = re.compile(r'^import\s+(?:\{(?P<names>[^}]*)\}\s+from\s+)?"(?P<path>\.{1,2}/[^"]+)";[ \t]*$', re.MULTILINE)
 _EXPORT = re.compile(r"^export\s+(?=(?:async\s+)?(?:function\b\*?|class\b|const\b)\s*(?P<name>[\w$]+))", re.MULTILINE)
@@ -121,9 +122,15 @@ def render(data: Data) -> str:
     head = f'<meta http-equiv="Content-Security-Policy" content="{_policy(script, style)}">\n'
     markup = markup.replace(_CHARSET, _CHARSET + head, 1)
     before, end, after = markup.partition("</head>")
-    embedded = f'<script type="application/json" id="embedded">{_escaped(data)}</script>\n'
+    embedded = f'<script type="application/json" id="embedded">{_escaped(_with_readings(data))}</script>\n'
     inlined = f'<style>{style}</style>\n{embedded}<script type="module">{script}</script>\n'
     return before + inlined + end + after
+
+
+def _with_readings(data: Data) -> Data:
+    """Add what the values of the page are read as: it has no server to ask."""
+    answers = data.get("answers", {})
+    return {**data, "answers": {**answers, "readings {}": [readings(texts_of(data.get("state") or {}, answers))]}}
 
 
 def _stylesheets(markup: str, assets: dict[str, Asset]) -> list[str]:

@@ -75,6 +75,12 @@ export async function getJSON(path, { signal } = {}) {
   return parse(await response.text());
 }
 
+export async function postJSON(path, body) {
+  if (embedded) throw new Problem(NOT_HERE);
+  const response = await request(path, post(body));
+  return parse(await response.text());
+}
+
 function post(body, signal) {
   return { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal };
 }

@@ -22,6 +22,7 @@ import { cluster } from "../lib/cluster.js";
 import { onTheme } from "../lib/colour.js";
 import { perFrame, replace, setText } from "../lib/dom.js";
 import { count, natural } from "../lib/format.js";
+import { known, reading } from "../lib/readings.js";
 import { Camera, gestures } from "./map/camera.js";
 import { nodeLines, podLines, sentence } from "./map/describe.js";
 import { Flights } from "./map/paint/flights.js";
@@ -299,7 +300,7 @@ export class NodeMap extends HTMLElement {
     const scene = this.#scene;
     if (!scene) return;
     const before = scene.scale;
-    scene.scale = makeScale(this.#colouring, this.#model, scene.overlay?.nodes);
+    scene.scale = makeScale(this.#colouring, this.#model, scene.overlay?.nodes, (texts) => this.#read(texts));
     const { codes } = scene.scale;
     for (let node = 0; node < codes.length; node += 1) if (codes[node] !== before?.codes[node]) this.#dirty.add(node);
     fillLegend(this.#parts.legend, scene.scale, this.#model);
@@ -307,6 +308,13 @@ export class NodeMap extends HTMLElement {
     this.#parts.list.setAttribute("aria-label", `${count(total, "node")} by ${scene.scale.title || "group"}`);
     this.#describe();
     if (this.#marks.searching || this.#search === "") this.#tellFound();
+  }
+
+  /** Returns what the values are read as, or null and paints once more when that is known. */
+  #read(texts) {
+    const read = known(texts);
+    if (!read) reading(texts).then(() => this.isConnected && this.#remark(), () => {});
+    return read;
   }
 
   #tellFound() {

@@ -11,28 +11,28 @@ export const STEPS = 24;
 export const FIRST_CATEGORY = 24;
 export const NONE = 255;
 const MOST_ENTRIES = 8;
-const NUMBER = /^-?\d+(?:\.\d+)?$/;
-const VERSION = /^v?\d+(?:\.\d+)+(?:[-+][\w.+-]*)?$/;
+const UNREAD = { numbers: new Map(), versions: [] };
 
 /**
  * Returns {codes: Uint8Array by node number, title, kind: "ramp"|"steps"|"categories"|"none", low, high, bins,
- * entries: [{code, text, count}], none: {text, count}, text: (number) → value in words}.
+ * entries: [{code, text, count}], none: {text, count}, text: (number) → value in words}. `read` returns the numbers and
+ * versions among texts (lib/readings.js), or null while they are not known: values are categories then.
  */
-export function makeScale(colouring, model, values = null) {
+export function makeScale(colouring, model, values = null, read = () => null) {
   const { rows } = model;
   const codes = new Uint8Array(rows.length).fill(NONE);
   const [kind, name] = split(colouring);
   if (kind === "resource") return share(codes, rows, name, (row) => row.resources?.[name], (value) => quantity(name, value));
   if (kind === "device") return share(codes, rows, name, (row) => row.devices?.[name], number);
   if (kind === "workload") return tally(codes, model, name);
-  if (kind === "version") return ordered(codes, rows, "kubelet version", (row) => row.version, "no version");
+  if (kind === "version") return ordered(codes, rows, "kubelet version", (row) => row.version, "no version", read);
   const changed = (valueOf) => (row) => {
     const one = values?.get(row.name);
     return one && "value" in one ? one.value : valueOf(row);
   };
-  if (kind === "label") return ordered(codes, rows, name, changed((row) => row.labels?.[name]), "without the label");
+  if (kind === "label") return ordered(codes, rows, name, changed((row) => row.labels?.[name]), "without the label", read);
   if (kind === "taint") {
-    return ordered(codes, rows, name, changed((row) => row.taints?.find((taint) => taint.key === name)?.value), "untainted");
+    return ordered(codes, rows, name, changed((row) => row.taints?.find((taint) => taint.key === name)?.value), "untainted", read);
   }
   let nodes = 0;
   for (const row of rows) if (row) nodes += 1;
@@ -42,18 +42,6 @@ export function makeScale(colouring, model, values = null) {
 export function split(colouring) {
   const at = colouring.indexOf(":");
   return at < 0 ? [colouring, ""] : [colouring.slice(0, at), colouring.slice(at + 1)];
-}
-
-/** Compares version numbers part by part; a pre-release comes before its release. */
-export function compareVersions(a, b) {
-  const [left, right] = [a, b].map((text) => /^v?([\d.]+)(?:-([^+]*))?/.exec(text) ?? ["", "0", ""]);
-  const [one, two] = [left[1], right[1]].map((text) => text.split(".").map(Number));
-  for (let index = 0; index < Math.max(one.length, two.length); index += 1) {
-    const difference = (one[index] ?? 0) - (two[index] ?? 0);
-    if (difference) return difference;
-  }
-  if (!left[2] !== !right[2]) return left[2] ? -1 : 1;
-  return natural(left[2] ?? "", right[2] ?? "");
 }
 
 function share(codes, rows, name, amounts, write) {
@@ -114,7 +102,7 @@ function tally(codes, model, workload) {
 }
 
 /** Numbers get a ramp from least to most, versions their order, other text categories by how common it is. */
-function ordered(codes, rows, title, valueOf, noneText) {
+function ordered(codes, rows, title, valueOf, noneText, read) {
   const found = new Map();
   let without = 0;
   const values = rows.map((row) => {
@@ -127,54 +115,44 @@ function ordered(codes, rows, title, valueOf, noneText) {
     return value;
   });
   const distinct = [...found.keys()];
-  const numeric = distinct.filter((value) => NUMBER.test(value));
+  const known = read(distinct) ?? UNREAD;
+  const numeric = [...known.numbers.keys()].filter((value) => found.has(value));
   const result = {
     ...{ codes, title, none: { text: noneText, count: without } },
     text: (at) => (values[at] == null ? noneText : values[at] === "" ? "no value" : values[at]),
     short: (at) => values[at] ?? "",
   };
-  if (numeric.length && numeric.length >= distinct.length - 1) return numbers(result, values, found, numeric);
-  if (distinct.length && distinct.every((value) => VERSION.test(value))) {
-    return ranks(result, values, found, distinct.sort(compareVersions));
-  }
+  const versions = known.versions.filter((value) => found.has(value));
+  if (numeric.length && numeric.length >= distinct.length - 1) return numbers(result, values, found, numeric, known.numbers);
+  if (versions.length && versions.length >= distinct.length - 1) return ranks(result, values, found, versions);
   return categories(result, values, found);
 }
 
-function numbers(result, values, found, numeric) {
-  const least = Math.min(...numeric.map(Number));
-  const most = Math.max(...numeric.map(Number));
-  const bins = new Uint32Array(STEPS);
-  let others = 0;
-  values.forEach((value, at) => {
-    if (value == null) return;
-    if (!NUMBER.test(value)) {
-      others += 1;
-      result.codes[at] = FIRST_CATEGORY + 7;
-      return;
-    }
-    result.codes[at] = most > least ? rampStep(0.12 + (0.88 * (Number(value) - least)) / (most - least)) : Math.floor(STEPS / 2);
-    bins[result.codes[at]] += 1;
-  });
-  const entries = others ? [{ code: FIRST_CATEGORY + 7, text: "not a number", count: others }] : [];
-  if (numeric.length <= MOST_ENTRIES) {
-    const sorted = numeric.sort((a, b) => a - b);
-    const code = (value) => result.codes[values.indexOf(value)];
-    return { ...result, kind: "steps", entries: [...sorted.map((value) => ({ code: code(value), text: value, count: found.get(value) })), ...entries] };
-  }
-  return { ...result, kind: "ramp", low: String(least), high: String(most), bins, entries };
+function numbers(result, values, found, numeric, sizes) {
+  const [least, most] = [sizes.get(numeric[0]), sizes.get(numeric.at(-1))];
+  const place = (value) => (most > least ? 0.12 + (0.88 * (sizes.get(value) - least)) / (most - least) : 0.5);
+  return ramp(result, values, found, numeric, place, "not a number");
 }
 
 function ranks(result, values, found, sorted) {
   const rank = new Map(sorted.map((value, index) => [value, sorted.length > 1 ? 0.1 + (0.9 * index) / (sorted.length - 1) : 0.6]));
+  return ramp(result, values, found, sorted, (value) => rank.get(value), "not a version");
+}
+
+/** A ramp from the first of the sorted values to the last; one value that is none of them gets a colour of its own. */
+function ramp(result, values, found, sorted, place, otherwise) {
+  const code = new Map(sorted.map((value) => [value, rampStep(place(value))]));
   const bins = new Uint32Array(STEPS);
+  let others = 0;
   values.forEach((value, at) => {
     if (value == null) return;
-    result.codes[at] = rampStep(rank.get(value));
-    bins[result.codes[at]] += 1;
+    result.codes[at] = code.get(value) ?? FIRST_CATEGORY + 7;
+    if (code.has(value)) bins[result.codes[at]] += 1;
+    else others += 1;
   });
-  if (sorted.length > MOST_ENTRIES) return { ...result, kind: "ramp", low: sorted[0], high: sorted.at(-1), bins, entries: [] };
-  const entries = sorted.map((value) => ({ code: rampStep(rank.get(value)), text: value, count: found.get(value) }));
-  return { ...result, kind: "steps", entries };
+  const entries = others ? [{ code: FIRST_CATEGORY + 7, text: otherwise, count: others }] : [];
+  if (sorted.length > MOST_ENTRIES) return { ...result, kind: "ramp", low: sorted[0], high: sorted.at(-1), bins, entries };
+  return { ...result, kind: "steps", entries: [...sorted.map((value) => ({ code: code.get(value), text: value, count: found.get(value) })), ...entries] };
 }
 
 function categories(result, values, found) {

@@ -4,6 +4,7 @@ import { embedded, getJSON, isAbort } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { h, replace, setText } from "../../lib/dom.js";
 import { age, clock, count, natural, number, quantity } from "../../lib/format.js";
+import { reading } from "../../lib/readings.js";
 import { icon } from "../../lib/icons.js";
 import { bar } from "../../parts/bar.js";
 import { chip, chips, labelChip, phaseChip, taintChip } from "../../parts/chips.js";
@@ -134,7 +135,7 @@ export class NodePage {
     const labels = Object.entries(node.labels ?? {}).sort((a, b) => natural(a[0], b[0]));
     update(p.labels, labels, () => chips(labels.map(([key, value]) => labelChip(key, value)), "No labels"));
     update(p.resources, [node.resources, row?.devices], () => resourceBars(node));
-    p.whatIf.href = address.href("slider", { changes: encode([firstChange(node, this.name)]) });
+    this.#offerWhatIf(node);
     this.#showPods(row);
     if (details) {
       update(p.conditions, details.conditions ?? [], conditions);
@@ -145,6 +146,17 @@ export class NodePage {
     } else {
       for (const part of [p.conditions, p.devices, p.events]) if (!part.firstChild) replace(part, h("p", { class: "muted" }, "Loading…"));
     }
+  }
+
+  /** The slider opens with the taint that has a number, where there is one, else with a drain. */
+  async #offerWhatIf(node) {
+    const link = this.#parts.whatIf;
+    const offer = (change) => (link.href = address.href("slider", { changes: encode([change]) }));
+    offer({ drain: this.name });
+    const taints = node.taints ?? [];
+    const { numbers } = await reading(taints.map((one) => one.value ?? "")).catch(() => ({ numbers: new Map() }));
+    const one = taints.find(({ value }) => numbers.has(value ?? ""));
+    if (one) offer({ taint: { nodes: [this.name], key: one.key, value: one.value, effect: one.effect } });
   }
 
   #showPods(row) {
@@ -163,12 +175,6 @@ function update(part, data, build) {
   if (shown.get(part) === text) return;
   shown.set(part, text);
   replace(part, build(data));
-}
-
-/** What the slider opens with: the taint with a number where there is one, else a drain. */
-function firstChange(node, name) {
-  const one = node.taints?.find(({ value }) => /^-?\d+$/.test(value ?? ""));
-  return one ? { taint: { nodes: [name], key: one.key, value: one.value, effect: one.effect } } : { drain: name };
 }
 
 function fact(list, pairs) {

@@ -1,5 +1,7 @@
 /** Lists rules to begin with: the stories of the KEPs, each with nodes to try it on, and one made from the cluster. */
 
+import { reading } from "../../lib/readings.js";
+
 const SLA = "ondemand-1 node.kubernetes.io/sla=950:NoExecute\nondemand-2 node.kubernetes.io/sla=999:NoExecute\nspot-1 node.kubernetes.io/sla=800:NoSchedule\nspot-2 node.kubernetes.io/sla=750:NoSchedule\nunrated node.kubernetes.io/sla=unknown:NoSchedule\nplain";
 const KERNELS = "old node.example.com/kernel-version=5.4.0:NoSchedule\nlts node.example.com/kernel-version=5.15.0:NoSchedule\nnew node.example.com/kernel-version=6.1.0:NoSchedule\nshort node.example.com/kernel-version=6.8:NoSchedule\nplain";
 const VERSIONS = "n1 node.kubernetes.io/kubelet-version=v1.31.4\nn2 node.kubernetes.io/kubelet-version=v1.32.0\nn3 node.kubernetes.io/kubelet-version=v1.36.4-rc.1\nn4 node.kubernetes.io/kubelet-version=custom\nn5";
@@ -78,7 +80,7 @@ export const EXAMPLES = [
 ];
 
 /** A rule about a taint of the cluster: a number or version is compared, anything else is equal. */
-export function fromCluster(nodes) {
+export async function fromCluster(nodes) {
   const values = new Map();
   for (const node of nodes) {
     for (const { key, value, effect } of node.taints ?? []) {
@@ -87,20 +89,16 @@ export function fromCluster(nodes) {
       values.get(key).found.add(value ?? "");
     }
   }
-  const all = [...values].sort(([, one], [, other]) => rank(other.found) - rank(one.found) || other.found.size - one.found.size);
-  if (!all.length) return EXAMPLES[0];
-  const [key, { effect, found }] = all[0];
-  const sorted = [...found].sort((one, other) => one.localeCompare(other, "en", { numeric: true }));
-  const value = sorted[Math.floor(sorted.length / 2)];
-  const operator = ["Equal", "SemverGt", "Lt"][rank(found)];
-  const wanted = operator === "SemverGt" ? sorted[0] : value;
-  const quoted = JSON.stringify(wanted);
-  const rest = wanted === "" ? "  operator: Exists\n" : `  operator: ${operator}\n  value: ${quoted}\n`;
+  if (!values.size) return EXAMPLES[0];
+  const read = await reading([...values.values()].flatMap(({ found }) => [...found])).catch(() => ({ numbers: new Map(), versions: [] }));
+  const forms = [...values].map(([key, { effect, found }]) => {
+    const numbers = [...read.numbers.keys()].filter((one) => found.has(one));
+    const versions = read.versions.filter((one) => found.has(one));
+    if (numbers.length) return { key, effect, found, rank: 2, operator: "Lt", value: numbers[Math.floor(numbers.length / 2)] };
+    if (versions.length) return { key, effect, found, rank: 1, operator: "SemverGt", value: versions[0] };
+    return { key, effect, found, rank: 0, operator: "Equal", value: [...found].sort()[Math.floor(found.size / 2)] };
+  });
+  const [{ key, effect, operator, value }] = forms.sort((one, other) => other.rank - one.rank || other.found.size - one.found.size);
+  const rest = value === "" ? "  operator: Exists\n" : `  operator: ${operator}\n  value: ${JSON.stringify(value)}\n`;
   return { kind: "tolerations", text: `- key: ${key}\n${rest}  effect: ${effect}\n`, taints: null };
-}
-
-function rank(found) {
-  const values = [...found];
-  if (values.some((one) => /^(?:0|[1-9]\d{0,17})$/.test(one))) return 2;
-  return values.some((one) => /^v?\d+\.\d+(?:\.\d+)?(?:-[\w.]+)?$/.test(one)) ? 1 : 0;
 }

@@ -48,7 +48,7 @@ export class PlaygroundView extends HTMLElement {
     this.#started = true;
     const given = fromParams(address.params);
     if (given) this.#show(given);
-    else cluster.ready.then(() => this.isConnected && !this.#state.text && this.#show(this.#first()));
+    else cluster.ready.then(() => this.#showFirst());
     this.#stop = cluster.subscribe((change) => this.#clusterChanged(change));
   }
 
@@ -66,9 +66,9 @@ export class PlaygroundView extends HTMLElement {
     if (given && JSON.stringify(given) !== JSON.stringify(this.#state)) this.#show(given);
   }
 
-  #first() {
-    const example = fromCluster(cluster.nodes.values());
-    return { kind: example.kind, text: example.text, taints: example.taints, gates: {} };
+  async #showFirst() {
+    const example = await fromCluster(cluster.nodes.values());
+    if (this.isConnected && !this.#state.text) this.#show({ kind: example.kind, text: example.text, taints: example.taints, gates: {} });
   }
 
   /** A cluster with other taints or labels may have another answer; nodes change in other ways all the time. */
@@ -225,10 +225,11 @@ export class PlaygroundView extends HTMLElement {
     if (pasted) this.paste.focus();
   }
 
-  #useExample(select) {
-    const chosen = select.value === "cluster" ? fromCluster(cluster.nodes.values()) : EXAMPLES[Number(select.value)];
-    const none = select.value === "";
+  async #useExample(select) {
+    const { value } = select;
+    const none = value === "";
     select.value = "";
+    const chosen = value === "cluster" ? await fromCluster(cluster.nodes.values()) : EXAMPLES[Number(value)];
     if (none || !chosen) return;
     this.#show({ kind: chosen.kind, text: chosen.text, taints: chosen.taints, gates: this.#state.gates });
     this.#remember();

@@ -12,6 +12,7 @@
 import { debounce, freshId, h, setText } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { isAbort } from "../../lib/api.js";
+import { reading } from "../../lib/readings.js";
 import { holdsAt, nextTurn } from "./scales.js";
 
 const MOST_CHIPS = 12;
@@ -51,6 +52,8 @@ function scaleControl({ scale, value, label, noun, place, onvalue }) {
 
   function draw(next) {
     scale = next;
+    // The map colours nodes by the value while it is dragged.
+    reading([...scale.stops, ...scale.values.map(([value]) => value), text]).catch(() => {});
     range.max = Math.max(1, scale.stops.length - 1);
     const share = (stop) => stop / Math.max(1, scale.stops.length - 1);
     const mark = (stop, kind, title) => h("span", { class: `value-tick ${kind}`, title, style: { "--at": share(stop).toFixed(4) } });
