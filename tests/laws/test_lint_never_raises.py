@@ -16,7 +16,7 @@ from tests.unit.lint.linting import linter
 
 from moorage.lint.catalogue import rules
 from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm
-from moorage.lint.report.text import GitHubForm, TextForm
+from moorage.lint.report.form import GitHubForm, TextForm
 from moorage.lint.sources import Source
 
 if TYPE_CHECKING:

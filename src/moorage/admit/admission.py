@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.kinds.row import KindRow
-from moorage.admit.messages.rejection_status import bad_request_status, invalid_status
+from moorage.admit.messages.rejections import bad_request_status, invalid_status
 from moorage.admit.messages.warnings import name_warnings, pod_warnings
 from moorage.admit.metadata import validate_written_meta
 from moorage.admit.options import with_privileged

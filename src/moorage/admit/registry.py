@@ -62,9 +62,13 @@ _IMPORTED_LATER = {
     "api_server.flow_control": ("FlowSchema", "PriorityLevelConfiguration"),
     "api_server.webhooks": ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
     "job": ("CronJob", "Job"),
-    "network.addresses": ("IPAddress", "ServiceCIDR"),
     "network.endpoints": ("Endpoints", "EndpointSlice"),
-    "network.ingress": ("Ingress", "IngressClass"),
+    "network.ingress": (
+        "IPAddress",
+        "Ingress",
+        "IngressClass",
+        "ServiceCIDR",
+    ),
     "network.network_policy": ("NetworkPolicy",),
     "persistent_volume": ("PersistentVolume",),
     "quotas": (

@@ -30,7 +30,7 @@ from moorage.serve.cluster.server_identity import (
 )
 from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN
-from moorage.serve.pki.certificates import CertificateError
+from moorage.serve.pki.certificates import CertificateError, RequestSigner
 from moorage.serve.pki.credentials import (
     NO_FILES,
     Credentials,
@@ -40,7 +40,6 @@ from moorage.serve.pki.credentials import (
     server_names,
     server_url,
 )
-from moorage.serve.pki.request_signer import RequestSigner
 from moorage.serve.requests.handler import Handler
 from moorage.serve.requests.request_log import RequestLog
 from moorage.serve.requests.web_paths import Check, SnapshotSource, WebPaths

@@ -40,7 +40,7 @@ from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
 from moorage.schedule.live.loop import LiveScheduler
-from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, CONTROLLERS, KUBELETS, SCHEDULER
+from moorage.serve.access.bootstrap.policy import CONTROLLER_MANAGER, CONTROLLERS, KUBELETS, SCHEDULER
 from moorage.serve.pki.authentication import User
 from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.resources.objects import prefix_of

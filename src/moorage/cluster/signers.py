@@ -33,8 +33,11 @@ def read_signers(certificate: Path | None, key: Path | None, token_key: Path | N
 def _certificate_signer(certificate: Path | None, key: Path | None) -> Callable[[SigningTerms], bytes] | None:
     if certificate is None or key is None:
         return None
-    from moorage.serve.pki.certificates import CertificateError, Issued  # imports cryptography, which few need here
-    from moorage.serve.pki.request_signer import RequestSigner
+    from moorage.serve.pki.certificates import (  # imports cryptography, which few need here
+        CertificateError,
+        Issued,
+        RequestSigner,
+    )
 
     try:
         return RequestSigner(Issued(certificate.read_bytes(), key.read_bytes())).sign

@@ -17,7 +17,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, gates_from
 from moorage.model.kinds import KINDS, kind_of
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
-from moorage.serve.access.bootstrap.components import KUBELETS
+from moorage.serve.access.bootstrap.policy import KUBELETS
 from moorage.serve.requests.loopback import LoopbackClient
 
 pytestmark = pytest.mark.real_time

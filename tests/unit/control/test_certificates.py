@@ -28,8 +28,7 @@ from moorage.control.framework.controller import Controller
 from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
 from moorage.model.types.request import CertificateSigningRequest, CertificateSigningRequestSpec
-from moorage.serve.pki.certificates import Authority
-from moorage.serve.pki.request_signer import RequestSigner
+from moorage.serve.pki.certificates import Authority, RequestSigner
 
 Raw = dict[str, Any]
 CLIENT, KUBELET = "kubernetes.io/kube-apiserver-client", "kubernetes.io/kube-apiserver-client-kubelet"

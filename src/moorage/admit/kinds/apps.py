@@ -24,7 +24,7 @@ from moorage.admit.kinds.fields import (
     validate_selector_not_empty,
 )
 from moorage.admit.kinds.row import KindRow, Rows, Validate, ValidateUpdate, selector_options, workload
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
     validate_annotations,
     validate_dns_label,

@@ -16,7 +16,7 @@ from moorage.admit.kinds.fields import (
     validate_int_or_percent,
 )
 from moorage.admit.kinds.row import KindRow, Rows, ungated
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
     has_invalid_label_value,
     path_segment_errors,

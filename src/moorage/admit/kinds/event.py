@@ -6,7 +6,7 @@ Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/e
 
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, Rows
-from moorage.admit.messages.rejection_status import as_manifest
+from moorage.admit.messages.rejections import as_manifest
 from moorage.admit.metadata import (
     path_segment_errors,
     validate_dns_subdomain,

@@ -7,7 +7,7 @@ ValidatePositiveIntOrPercent and ValidatePodTemplateSpecForReplicaSet (pkg/apis/
 from collections.abc import Sequence
 from typing import Any
 
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, NOT_NEGATIVE, validate_label_selector
 from moorage.admit.options import STRICT, ValidationOptions
 from moorage.match.label_selector import Selector, compile_label_selector

@@ -23,7 +23,7 @@ from moorage.admit.kinds.job_policies import (
     validate_success_policy,
 )
 from moorage.admit.kinds.row import Rows, selector_options, validate_only_metadata, workload
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     validate_label_selector,

@@ -6,7 +6,7 @@ Kubernetes: validatePodFailurePolicy, validateSuccessPolicy, validatePodReplacem
 from itertools import pairwise
 
 from moorage.admit.kinds.fields import validate_not_negative
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import validate_label_name
 from moorage.match.numeric import NumberError, parse_int64
 from moorage.match.operators import EXIT_CODES, names_in

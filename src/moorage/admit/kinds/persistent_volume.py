@@ -11,8 +11,7 @@ import msgspec
 
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
-from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.messages.rejection_status import difference
+from moorage.admit.messages.rejections import difference, internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_dns_label, validate_dns_subdomain, validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod import volume_backends as backends

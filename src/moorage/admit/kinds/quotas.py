@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, Rows, ungated
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     validate_dns_label,

@@ -10,8 +10,7 @@ import msgspec
 
 from moorage.admit.kinds.fields import repeated_places, validate_immutable, validate_not_negative
 from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
-from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.messages.rejection_status import as_manifest, difference
+from moorage.admit.messages.rejections import as_manifest, difference, internal_form
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     subdomain_errors,

@@ -13,8 +13,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.messages.internal_form import internal_form
-from moorage.admit.messages.rejection_status import difference
+from moorage.admit.messages.rejections import difference, internal_form
 from moorage.admit.metadata import (
     validate_annotations,
     validate_labels,

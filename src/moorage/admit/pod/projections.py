@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import astuple
 
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT, NameRule, validate_label_selector
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.environment import FIELDS_FOR_FILES, validate_field_selector, validate_resource_selector

@@ -8,7 +8,7 @@ the host namespaces in the pod's security context internally; here they are read
 import re
 from collections.abc import Mapping
 
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import all_containers, containers_with_paths, trim_space, validate_descending_path
 from moorage.admit.pod.windows import validate_windows_options

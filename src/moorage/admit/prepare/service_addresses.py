@@ -10,7 +10,7 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any, Protocol
 
 from moorage.admit.kinds.fields import repeated_places
-from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.messages.rejections import invalid_status
 from moorage.admit.plugins import Plugin
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.raw import Raw, items, part

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from moorage.admit.messages.rejection_status import invalid_status, read_request
+from moorage.admit.messages.rejections import invalid_status, read_request
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, conflict
 from moorage.model.field_error import AsJSON, FieldErrors, invalid, not_supported

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
-from moorage.admit.messages.rejection_status import difference
+from moorage.admit.messages.rejections import difference
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
 from moorage.admit.plugins import Forbidden

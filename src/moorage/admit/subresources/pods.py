@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from moorage.admit.messages.rejection_status import invalid_status, read_request
+from moorage.admit.messages.rejections import invalid_status, read_request
 from moorage.admit.raw import Raw
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError

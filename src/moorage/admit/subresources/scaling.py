@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from moorage.admit.kinds.fields import validate_not_negative
-from moorage.admit.messages.rejection_status import invalid_status, read_request
+from moorage.admit.messages.rejections import invalid_status, read_request
 from moorage.admit.metadata import validate_object_meta
 from moorage.admit.raw import Raw
 from moorage.match.label_selector import as_label_selector, compile_label_selector

@@ -182,12 +182,12 @@ def _progress(paths: tuple[str, ...]) -> Progress | None:
 def _form(name: str, write: Callable[[str], None], colour: str) -> Form:
     prepare_output(is_text=name == "text")
     if name == "text":
-        from moorage.lint.report.text import TextForm
+        from moorage.lint.report.form import TextForm
 
         width = terminal_width() if sys.stdout.isatty() else None
         return TextForm(write, colour=coloured(colour), width=width)
     if name == "github":
-        from moorage.lint.report.text import GitHubForm
+        from moorage.lint.report.form import GitHubForm
 
         return GitHubForm(write)
     from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm

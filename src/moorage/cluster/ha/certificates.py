@@ -9,7 +9,7 @@ from pathlib import Path
 
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
 from moorage.client.kubeconfig.private_file import write_private
-from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, KUBELETS, SCHEDULER
+from moorage.serve.access.bootstrap.policy import CONTROLLER_MANAGER, KUBELETS, SCHEDULER
 from moorage.serve.pki.certificates import Authority, CertificateError, Issued
 from moorage.serve.pki.credentials import Credentials
 

@@ -38,8 +38,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gate_skew import Skew, known_values, skews
 from moorage.model.gates import Component
 from moorage.model.kinds import KINDS
-from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, KUBELETS, SCHEDULER
-from moorage.serve.access.bootstrap.policy import component_policy
+from moorage.serve.access.bootstrap.policy import CONTROLLER_MANAGER, KUBELETS, SCHEDULER, component_policy
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import Credentials, open_credentials, outward_address, server_names, server_url
 from moorage.serve.tokens.keys import TokenKeyError, open_token_keys

@@ -1,12 +1,14 @@
-"""Define what every report form does, and the totals it is told at the end."""
+"""Define what every report form does, and write the forms for people: text, and annotations of GitHub pull requests."""
 
 from collections.abc import Callable, Sequence
+from textwrap import TextWrapper
 from typing import Protocol
 
 import msgspec
 
 from moorage.lint.facts.requirements import Acceptance, Requirement
 from moorage.lint.finding import Finding, Severity
+from moorage.lint.report.printable import folded, printable, printable_lines, visible_length
 
 Write = Callable[[str], object]
 
@@ -57,3 +59,137 @@ class Form(Protocol):
 def counted(number: int, noun: str) -> str:
     """`1 error`, `2,000 errors`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
+_BOLD, _DIM, _GREEN, _CYAN = "1", "2", "32", "36"
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_MAX_KINDS = 5
+_NARROWEST = 30
+
+
+class TextForm:
+    """Each finding is a small block: place, message, source line with carets, hint; last what the input needs."""
+
+    def __init__(self, write: Write, *, colour: bool = False, width: int | None = None) -> None:
+        """`width` is the terminal's; None: lines are not broken, as for other programs."""
+        self._write = write
+        self._colour = colour
+        self._width = max(width, _NARROWEST) if width is not None else None
+
+    def begin(self) -> None:
+        pass
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        if findings:
+            self._write(f"{self._styled(printable(name), _BOLD)}\n")
+        for finding in findings:
+            self._write("\n".join(self._block(finding)) + "\n\n")
+
+    def _block(self, finding: Finding) -> list[str]:
+        place = finding.place
+        where = f"{place.line}:{place.column}" if place.line else "-"
+        kind = self._styled(f"{finding.severity}", _COLOURS[finding.severity])
+        rule = self._styled(f"[{finding.rule}]", _DIM)
+        head = f"  {where:<8} {kind} {rule} "
+        if self._width is not None and visible_length(head) + len(place.object) > self._width:
+            head = f"{head.rstrip()}\n    "
+        lines = [f"{head}{printable(place.object)}".rstrip()]
+        lines += self._wrapped("    ", finding.message)
+        if place.excerpt.line:
+            gutter = f"{place.line:>7}"
+            excerpt = place.excerpt if self._width is None else place.excerpt.cut(self._width - len(gutter) - 3)
+            lines.append(f"{self._styled(gutter + ' |', _DIM)} {excerpt.line}")
+            carets = self._styled(excerpt.carets, _COLOURS[finding.severity])
+            lines.append(f"{self._styled(' ' * len(gutter) + ' |', _DIM)} {carets}")
+        if finding.hint:
+            first, *rest = self._wrapped("          ", finding.hint)
+            lines += [f"    {self._styled('hint:', _CYAN)}{first[9:]}", *rest]
+        return lines
+
+    def _wrapped(self, indent: str, text: str) -> list[str]:
+        lines = printable_lines(text)
+        if self._width is None:
+            return [f"{indent}{line}" for line in lines]
+        wrapper = TextWrapper(
+            self._width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        )
+        return [wrapped for line in lines for wrapped in wrapper.wrap(line) or [""]]
+
+    def end(self, outcome: LintSummary) -> None:
+        for line in self._needs(outcome):
+            self._write(line + "\n")
+        summary = self._summary(outcome)
+        for line in [summary] if self._width is None else folded(summary, self._width):
+            self._write(line + "\n")
+
+    def _needs(self, outcome: LintSummary) -> list[str]:
+        if not outcome.requirements or outcome.acceptance is None:
+            return []
+        lines = [self._styled("What the input needs", _BOLD)]
+        for requirement in outcome.requirements:
+            gate = requirement.gate
+            place = printable(requirement.place.described)
+            lines += self._wrapped("  ", f"{gate.name}: {gate.feature}")
+            lines += self._wrapped("    ", f"{requirement.sentence} First needed by {place}.")
+        lines += self._wrapped("  ", outcome.acceptance.sentence)
+        return [*lines, ""]
+
+    def _summary(self, outcome: LintSummary) -> str:
+        checked = f"{counted(outcome.objects, 'object')} in {counted(outcome.sources, 'file')}"
+        skipped = _unchecked(outcome)
+        if not outcome.total and not outcome.unreadable:
+            return f"{self._styled('No findings', _GREEN)}: {checked} checked{skipped}."
+        parts = []
+        for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note")):
+            if number := outcome.count(severity):
+                parts.append(self._styled(counted(number, noun), _COLOURS[severity]))
+        if outcome.unreadable:
+            parts.append(self._styled(f"{outcome.unreadable:,} unreadable", _COLOURS[Severity.ERROR]))
+        pages = " `moorage lint --explain RULE` tells more about a rule." if outcome.total else ""
+        return f"{', '.join(parts)}: {checked} checked{skipped}.{pages}"
+
+    def _styled(self, text: str, codes: str) -> str:
+        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour else text
+
+
+def _unchecked(outcome: LintSummary) -> str:
+    parts = []
+    if kinds := outcome.unchecked_kinds:
+        names = sorted(kinds, key=lambda kind: (-kinds[kind], kind))
+        shown = ", ".join(printable(name) for name in names[:_MAX_KINDS]) + (", …" if len(names) > _MAX_KINDS else "")
+        parts.append(f"{sum(kinds.values()):,} of other kinds passed over ({shown})")
+    if outcome.other_documents:
+        parts.append(f"{counted(outcome.other_documents, 'other YAML document')} passed over")
+    return "".join(f", {part}" for part in parts)
+
+
+class GitHubForm(TextForm):
+    """One `::error file=…,line=…::message` a finding, and the totals as text.
+
+    GitHub shows the first ten of each severity beside the code and all in the log.
+    """
+
+    def source(self, name: str, findings: Sequence[Finding], problem: Problem | None = None) -> None:
+        for finding in findings:
+            place = finding.place
+            properties = {"file": place.source.removeprefix("./")}
+            if place.line:
+                properties |= {"line": str(place.line), "col": str(max(place.column, 1))}
+            properties["title"] = f"{finding.rule} {place.object}".rstrip()
+            self._command(_COMMANDS[finding.severity], properties, finding.message_and_hint)
+        if problem is not None:
+            self._command("error", {"file": problem.source, "title": "unreadable"}, problem.reason)
+
+    def _command(self, name: str, properties: dict[str, str], message: str) -> None:
+        given = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+        self._write(f"::{name} {given}::{_data(message)}\n")
+
+
+def _data(text: str) -> str:
+    safe = "\n".join(printable_lines(text))
+    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,19 +1,29 @@
-"""Decide what a user may do: the one place that is asked.
+"""Decide what a user may do, and let a user act as another one where that is allowed (`kubectl --as`).
 
-Every request asks it, by its method and path; so do impersonation, reviews and the checks against escalation. Asked is
-`authorize(user, attributes)`; the answer is a `Decision`. `system:masters` may do everything and is never looked up;
-then the authorizers of `--authorization-mode` are asked in order until one decides. Kubernetes: the authorizer
-interface, the union of authorizers, the privileged-group authorizer, the request info resolver.
+Every request is authorized by its method and path; so are impersonation, reviews and the checks against escalation:
+`authorize(user, attributes)` returns a `Decision`. `system:masters` may do everything; then the authorizers of
+`--authorization-mode` are asked in order until one decides. Each header Impersonate-User, -Group, -Uid and -Extra-…
+must be allowed by itself. Kubernetes: the authorizer interface, the union of authorizers, the privileged-group
+authorizer, the request info resolver, the impersonation filter.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
+from urllib.parse import unquote
 
-from moorage.model.api_error import ApiError, failure
+from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.policy import PolicyRule
-from moorage.serve.http.messages import Request, is_flag_set
-from moorage.serve.pki.authentication import MASTERS, User
+from moorage.serve.http.messages import IMPERSONATION, SEPARATOR, Request, is_flag_set
+from moorage.serve.pki.authentication import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    MASTERS,
+    UNAUTHENTICATED,
+    User,
+    account_groups,
+    account_of_user,
+)
 from moorage.serve.resources.selector_parameters import field_terms
 
 
@@ -187,3 +197,57 @@ def denied(user: User, asked: Attributes, reason: str = "") -> ApiError:
     )
     details = {"name": asked.name, "group": asked.group, "kind": asked.resource}
     return failure(403, "Forbidden", f"{subject}: {said}", details)
+
+
+_EXTRA = "impersonate-extra-"
+_IMPERSONATE = "impersonate"
+_AUTHENTICATION = "authentication.k8s.io"
+
+
+def acting_user(user: User, headers: dict[str, str], authorization: Authorization) -> User:
+    """Return the user that a request is to be answered for. Raises ApiError 400 and 403."""
+    return _impersonated(user, headers, authorization) if IMPERSONATION in "".join(headers) else user
+
+
+def describe_user(user: User) -> str:
+    return f"{user.name or '<empty>'}[{','.join(user.groups)}]" if user.groups else user.name or "<empty>"
+
+
+def _impersonated(user: User, headers: dict[str, str], authorization: Authorization) -> User:
+    name = headers.get("impersonate-user", "").partition(SEPARATOR)[0]
+    groups = headers["impersonate-group"].split(SEPARATOR) if "impersonate-group" in headers else []
+    uid = headers.get("impersonate-uid", "").partition(SEPARATOR)[0]
+    extra = {
+        unquote(header[len(_EXTRA) :]): tuple(values.split(SEPARATOR))
+        for header, values in headers.items()
+        if header.startswith(_EXTRA)
+    }
+    if not name:
+        if groups or uid or extra:
+            named = [f"Group {group}" for group in groups] + [f"UserExtra {key}" for key in extra] + ["UID"] * bool(uid)
+            raise bad_request(f"requested [{', '.join(named)}] without impersonating a user")
+        return user
+    namespace, account = account_of_user(name)
+    asked = [resource_attributes(_IMPERSONATE, "", "users", name=name)]
+    if account:
+        asked = [resource_attributes(_IMPERSONATE, "", "serviceaccounts", namespace=namespace, name=account)]
+    asked += [resource_attributes(_IMPERSONATE, "", "groups", name=group) for group in groups]
+    asked += [
+        resource_attributes(_IMPERSONATE, _AUTHENTICATION, "userextras", subresource=key, name=value)
+        for key, values in extra.items()
+        for value in values
+    ]
+    if uid:
+        asked.append(resource_attributes(_IMPERSONATE, _AUTHENTICATION, "uids", name=uid))
+    for one in asked:
+        authorization.check(user, one)
+    if account and not groups:
+        groups = [*account_groups(namespace)]
+    return User(name, uid, _with_implied(name, groups), extra)
+
+
+def _with_implied(name: str, groups: list[str]) -> tuple[str, ...]:
+    if name == ANONYMOUS.name:
+        return tuple(groups) if UNAUTHENTICATED in groups else (*groups, UNAUTHENTICATED)
+    known = AUTHENTICATED in groups or UNAUTHENTICATED in groups
+    return tuple(groups) if known else (*groups, AUTHENTICATED)

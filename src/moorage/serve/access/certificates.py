@@ -16,7 +16,7 @@ from moorage.model.types.view import View
 from moorage.serve.access.authorization import resource_attributes
 from moorage.serve.pki.authentication import User
 from moorage.serve.resources.objects import decode
-from moorage.serve.resources.routes import Target
+from moorage.serve.resources.served import Target
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import get
 

@@ -13,7 +13,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
 from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import ALLOWED, Attributes, Authorization, Authorizer, Decision, Rules
-from moorage.serve.access.coverage import ALL_RIGHTS
+from moorage.serve.access.guard import ALL_RIGHTS
 from moorage.serve.access.node import NODE_KINDS, NodeAuthorizer
 from moorage.serve.pki.authentication import User
 from moorage.serve.verbs.api import Api

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.match.label_selector import compile_label_selector, parse_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure

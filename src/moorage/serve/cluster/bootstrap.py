@@ -21,7 +21,7 @@ from moorage.serve.access.bootstrap.policy import (
     component_bindings,
     component_roles,
 )
-from moorage.serve.access.coverage import uncovered
+from moorage.serve.access.guard import uncovered
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
 from moorage.serve.verbs.api import Api

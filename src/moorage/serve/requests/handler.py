@@ -21,10 +21,9 @@ from moorage.model.kinds import (
     VIRTUAL_KINDS,
     Kind,
 )
-from moorage.serve.access.authorization import attributes_of
+from moorage.serve.access.authorization import acting_user, attributes_of
 from moorage.serve.access.certificates import check_signer
 from moorage.serve.access.guard import WriteGuard
-from moorage.serve.access.impersonation import acting_user
 from moorage.serve.access.node import NODES_GROUP
 from moorage.serve.access.rbac import RBAC_GROUP
 from moorage.serve.access.reviews import (
@@ -65,7 +64,7 @@ from moorage.serve.requests.second_look import SecondLook, failed
 from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
-from moorage.serve.resources.routes import Target, target_of
+from moorage.serve.resources.served import Target, target_of
 from moorage.serve.tokens.requests import review_token
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import create, replace

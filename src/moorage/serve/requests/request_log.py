@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.model.go.times import duration_text
-from moorage.serve.access.authorization import attributes_of
-from moorage.serve.access.impersonation import describe_user
+from moorage.serve.access.authorization import attributes_of, describe_user
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.telemetry.logs import get_logger
 

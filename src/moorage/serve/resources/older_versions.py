@@ -26,7 +26,7 @@ from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.requests.decoding import JSON, PROTOBUF, YAML, decode_body, media_type
 from moorage.serve.requests.options import STRICT, query_of
 from moorage.serve.requests.rendering import warning_headers
-from moorage.serve.resources.routes import Target
+from moorage.serve.resources.served import Target
 from moorage.serve.verbs.patching import JSON_PATCH, PATCHES
 
 Raw = dict[str, Any]

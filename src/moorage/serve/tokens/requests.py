@@ -7,7 +7,7 @@ tokenreviews. Differs: validating admission sees no TokenRequest.
 import time
 from typing import Any
 
-from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.messages.rejections import invalid_status
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, failure, forbidden
 from moorage.model.field_error import FieldError, invalid
@@ -22,7 +22,7 @@ from moorage.serve.requests.decoding import decode_object
 from moorage.serve.requests.options import query_of, write_options
 from moorage.serve.requests.rendering import json_response, warning_headers
 from moorage.serve.resources.objects import decode
-from moorage.serve.resources.routes import Target
+from moorage.serve.resources.served import Target
 from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
 from moorage.serve.tokens.service_accounts import BadToken
 from moorage.serve.verbs.api import Api

@@ -4,7 +4,7 @@ from typing import Final
 
 from moorage.model.api_error import bad_request
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.resources.routes import Target
+from moorage.serve.resources.served import Target
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.reading import get
 

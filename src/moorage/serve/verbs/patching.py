@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from moorage.admit.messages.rejection_status import invalid_status
+from moorage.admit.messages.rejections import invalid_status
 from moorage.admit.raw import copy_document
 from moorage.client.protocol import PatchType, Raw
 from moorage.custom.objects.decoding import decode_request

@@ -12,7 +12,7 @@ from moorage.serve.http.messages import Request, Response
 from moorage.serve.requests.decoding import check_kind, decode_body, decode_object
 from moorage.serve.requests.options import query_of, write_options
 from moorage.serve.requests.rendering import As, json_response, negotiate, warning_headers
-from moorage.serve.resources.routes import Target
+from moorage.serve.resources.served import Target
 from moorage.serve.tables.render import render_table
 from moorage.serve.tokens.requests import answer_token_request
 from moorage.serve.verbs.absent_containers import WANTED, refuse_container

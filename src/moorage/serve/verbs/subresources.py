@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.messages.rejection_status import read_request
+from moorage.admit.messages.rejections import read_request
 from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.subresources import scaling
 from moorage.admit.subresources.deletion import check_preconditions

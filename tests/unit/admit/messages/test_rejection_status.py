@@ -2,7 +2,7 @@
 
 from tests.unit.admit.objects import document, pod, rejected, workload
 
-from moorage.admit.messages.rejection_status import bad_request_status, invalid_status
+from moorage.admit.messages.rejections import bad_request_status, invalid_status
 from moorage.model.api_error import forbidden
 from moorage.model.field_error import required
 from moorage.model.kinds import KINDS

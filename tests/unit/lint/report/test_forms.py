@@ -12,8 +12,7 @@ from tests.unit.lint.linting import lint_with_outcome, tolerating
 from moorage.lint.catalogue import rules as all_rules
 from moorage.lint.finding import Finding, Severity, SourcePlace, excerpt_of
 from moorage.lint.report.documents import JsonForm, JUnitForm, SarifForm, uri_of
-from moorage.lint.report.form import Form, LintSummary, Problem, counted
-from moorage.lint.report.text import GitHubForm, TextForm
+from moorage.lint.report.form import Form, GitHubForm, LintSummary, Problem, TextForm, counted
 
 HOSTILE = "a\x00\x1b[31m\u202e\ud800<&>\"'%::,\r\n\tend\ufffe"
 FINDING = Finding(

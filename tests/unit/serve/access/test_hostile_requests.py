@@ -21,7 +21,7 @@ from tests.unit.serve.access.test_rbac_requests import (
 
 from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import attributes_of
-from moorage.serve.access.coverage import describe_rules, uncovered
+from moorage.serve.access.guard import describe_rules, uncovered
 from moorage.serve.http.messages import Request
 from moorage.serve.pki.authentication import AUTHENTICATED, User
 

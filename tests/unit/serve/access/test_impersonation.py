@@ -10,8 +10,7 @@ from tests.unit.serve.access.policies import bootstrap_authorization
 from tests.unit.serve.verbs.bench import new_api
 
 from moorage.model.api_error import ApiError
-from moorage.serve.access.authorization import Attributes, attributes_of
-from moorage.serve.access.impersonation import acting_user, describe_user
+from moorage.serve.access.authorization import Attributes, acting_user, attributes_of, describe_user
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.http.messages import SEPARATOR, Request, Response
 from moorage.serve.pki.authentication import ADMIN, ANONYMOUS, AUTHENTICATED, User

@@ -7,7 +7,7 @@ import pytest
 from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.requests.web_paths import Check, WebPaths
-from moorage.serve.resources.routes import target_of
+from moorage.serve.resources.served import target_of
 
 
 def paths(complaint: str) -> WebPaths:

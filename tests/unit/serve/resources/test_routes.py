@@ -3,7 +3,7 @@
 import pytest
 
 from moorage.model.api_error import ApiError
-from moorage.serve.resources.routes import target_of
+from moorage.serve.resources.served import target_of
 
 IN = "/api/v1/namespaces/prod"
 MEANT: list[tuple[str, str, tuple[str, str, str, str, str]]] = [

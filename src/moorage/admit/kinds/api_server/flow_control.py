@@ -6,7 +6,7 @@ In: views. Out: field errors. Kubernetes: ValidateFlowSchema and ValidatePriorit
 from math import ceil, log2
 
 from moorage.admit.kinds.row import KindRow, Rows
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import label_errors, validate_dns_label, validate_dns_subdomain, validate_object_meta
 from moorage.admit.options import ValidationOptions
 from moorage.admit.prepare import kind_defaults as defaults

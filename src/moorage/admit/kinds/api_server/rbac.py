@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from moorage.admit.kinds.row import KindRow, Rows
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
     has_invalid_label_value,
     path_segment_errors,

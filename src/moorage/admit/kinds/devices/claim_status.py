@@ -26,7 +26,7 @@ from moorage.admit.kinds.devices.shared import (
     validate_set,
 )
 from moorage.admit.kinds.row import NamespaceLabels
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import FIELD_IS_IMMUTABLE, validate_dns_label, validate_object_meta_update
 from moorage.admit.options import options_for_create
 from moorage.admit.pod.ip_addresses import parse_cidr

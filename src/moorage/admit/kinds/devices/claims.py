@@ -28,7 +28,7 @@ from moorage.admit.kinds.devices.shared import (
     validate_pool_name,
 )
 from moorage.admit.kinds.row import KindRow, NamespaceLabels, Rows, ungated
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     validate_dns_label,

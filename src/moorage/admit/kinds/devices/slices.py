@@ -23,7 +23,7 @@ from moorage.admit.kinds.devices.shared import (
 )
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, Rows
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
     FIELD_IS_IMMUTABLE,
     subdomain_errors,

@@ -1,13 +1,15 @@
-"""Ingresses and their classes.
+"""Validate Ingresses, IngressClasses, IPAddresses and ServiceCIDRs.
 
-In: views. Out: field errors. Kubernetes: ValidateIngressCreate, ValidateIngressClass and their updates.
+Kubernetes: ValidateIngressCreate, ValidateIngressClass, ValidateIPAddress, ValidateServiceCIDR and their updates.
 """
 
 import re
 
 from moorage.admit.kinds.fields import validate_immutable
-from moorage.admit.kinds.row import KindRow, Rows
+from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
+from moorage.admit.messages.rejections import internal_form
 from moorage.admit.metadata import (
+    FIELD_IS_IMMUTABLE,
     path_segment_errors,
     validate_dns_label,
     validate_dns_subdomain,
@@ -16,7 +18,14 @@ from moorage.admit.metadata import (
 )
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.handlers import validate_port_number
-from moorage.admit.pod.ip_addresses import is_ip_address, validate_ip_address
+from moorage.admit.pod.ip_addresses import (
+    address_errors,
+    canonical_cidr_errors,
+    cidr_family,
+    is_ip_address,
+    parse_cidr,
+    validate_ip_address,
+)
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.model import field_error as field
@@ -31,6 +40,7 @@ from moorage.model.names import (
 )
 from moorage.model.types import networking as views
 from moorage.model.types.meta import TypedLocalObjectReference
+from moorage.model.types.networking import IPAddress, ServiceCIDR
 
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 NOT_AN_ADDRESS = "must be a DNS name, not an IP address"
@@ -225,6 +235,64 @@ def _ingress_warnings(ingress: views.Ingress) -> list[str]:
     return [f"annotation \"{CLASS_ANNOTATION}\" is deprecated, please use 'spec.ingressClassName' instead"]
 
 
+def validate_address(address: IPAddress, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(address.metadata, "metadata", namespaced=False, name_rule=address_errors)
+    parent = address.spec.parentRef
+    if parent is None:
+        yield field.required("spec.parentRef")
+        return
+    if parent.group:
+        yield from validate_dns_subdomain(parent.group, "spec.parentRef.group")
+    yield from validate_path_segment(parent.resource, "spec.parentRef.resource")
+    yield from validate_path_segment(parent.name, "spec.parentRef.name")
+    if parent.namespace:
+        yield from validate_path_segment(parent.namespace, "spec.parentRef.namespace")
+
+
+def validate_address_update(new: IPAddress, old: IPAddress, options: ValidationOptions) -> FieldErrors:
+    yield from validate_address(new, options)
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    if new.spec.parentRef != old.spec.parentRef:
+        yield field.invalid("spec.parentRef", AsJSON(internal_form(new.spec.parentRef)), FIELD_IS_IMMUTABLE)
+
+
+def validate_service_cidr(found: ServiceCIDR, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(found.metadata, "metadata", namespaced=False)
+    yield from _validate_ranges(found)
+
+
+def _validate_ranges(found: ServiceCIDR) -> FieldErrors:
+    path, ranges = "spec.cidrs", found.spec.cidrs
+    if not ranges:
+        yield field.required(path, "at least one CIDR required")
+        return
+    if len(ranges) > 2:
+        yield field.invalid(path, AsJSON(internal_form(found.spec)), "may only hold up to 2 values")
+        return
+    for index, text in enumerate(ranges):
+        messages = canonical_cidr_errors(text)
+        yield from (field.invalid(f"{path}[{index}]", text, message) for message in messages)
+    families = [cidr_family(*parsed) for parsed in map(parse_cidr, ranges) if parsed is not None]
+    if len(families) == 2 and families[0] == families[1]:
+        detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        yield field.invalid(path, AsJSON(ranges), detail)
+
+
+def validate_service_cidr_update(new: ServiceCIDR, old: ServiceCIDR, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    after, before = new.spec.cidrs, old.spec.cidrs
+    if len(after) == len(before):
+        for index, (now, then) in enumerate(zip(after, before, strict=True)):
+            if now != then:
+                yield field.invalid(f"spec.cidrs[{index}]", now, FIELD_IS_IMMUTABLE)
+    elif len(before) == 1 and len(after) == 2:
+        if after[0] != before[0]:
+            yield field.invalid("spec.cidrs[0]", after[0], FIELD_IS_IMMUTABLE)
+        yield from _validate_ranges(new)
+    else:
+        yield field.invalid("spec.cidrs", AsJSON(after), FIELD_IS_IMMUTABLE)
+
+
 ROWS: Rows = {
     views.Ingress: KindRow(
         validate_ingress,
@@ -240,5 +308,12 @@ ROWS: Rows = {
         defaults.default_ingress_class,
         strategies.prepare_counted,
         has_generation=True,
+    ),
+    IPAddress: KindRow(validate_address, validate_address_update),
+    ServiceCIDR: KindRow(
+        validate_service_cidr,
+        validate_service_cidr_update,
+        prepare=strategies.prepare_first_status,
+        validate_status=ungated(validate_only_metadata),
     ),
 }

@@ -1,7 +1,7 @@
-"""NetworkPolicies.
+"""Validate NetworkPolicies.
 
-In: views. Out: field errors. Kubernetes: ValidateNetworkPolicy and ValidateNetworkPolicyUpdate. Differs: warnings about
-ranges that programs read in different ways are left out.
+Kubernetes: ValidateNetworkPolicy and ValidateNetworkPolicyUpdate. Differs: there are no warnings about ranges that
+programs read in different ways.
 """
 
 from collections.abc import Iterator

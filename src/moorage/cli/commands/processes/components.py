@@ -255,8 +255,7 @@ def roles(scheduler_user: str, controller_manager_user: str, kubelet_user: str) 
     """
     import yaml
 
-    from moorage.serve.access.bootstrap.components import CONTROLLER_MANAGER, KUBELETS, SCHEDULER
-    from moorage.serve.access.bootstrap.policy import component_policy
+    from moorage.serve.access.bootstrap.policy import CONTROLLER_MANAGER, KUBELETS, SCHEDULER, component_policy
 
     users = {
         SCHEDULER.name: scheduler_user,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from moorage.admit.messages.internal_form import internal_form
+from moorage.admit.messages.rejections import internal_form
 from moorage.model.go.quoting import go_json
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
