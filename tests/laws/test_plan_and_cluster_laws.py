@@ -19,7 +19,6 @@ from tests.laws.world_picture import Picture
 #: Long enough for every pod that waits to be tried again.
 SECONDS = 400.0
 EXCLUDED = {
-    Dimension.POD_SECURITY: "a plan does not ask pod security about bare pods",
     Dimension.ABSENT_NAMESPACES: "a plan creates the namespaces that its input does not have",
     Dimension.CUSTOM_KINDS: "plans pass custom objects over",
 }

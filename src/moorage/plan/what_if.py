@@ -34,7 +34,7 @@ from moorage.plan.outcome_update import Follower, Updated
 from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.drain import complaints, cordon, drain
-from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load, load_services
+from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load
 from moorage.plan.simulation.simulation import Simulation
 
 
@@ -217,7 +217,6 @@ class WhatIf:
         simulation, inventory = self._simulation, self._inventory
         reader = Reader(inventory, simulation.settings.gates, announces_updates=False)
         read(reader)
-        load_services(simulation, inventory)
         for key, old in reader.changed.items():
             item = inventory.items.get(key)
             if item is None:

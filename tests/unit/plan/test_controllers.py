@@ -218,3 +218,15 @@ def test_a_template_of_an_unknown_priority_class_fails_by_the_name_that_was_aske
         'Create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: '
         "no PriorityClass with name gold was found"
     )
+
+
+def test_a_template_that_a_limit_range_refuses_fails_by_the_name_that_was_asked_for() -> None:
+    bounds = {"type": "Container", "min": {"cpu": "5"}}
+    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}, "spec": {"limits": [bounds]}}
+    plan = Plan(node("n1"), workload("Deployment", "web", replicas=2), limits)
+    (failed,) = plan.outcome.failed
+    assert failed.message.startswith('Error creating: pods "web-')
+    assert '" is forbidden: minimum cpu usage per Container is 5' in failed.message
+    ordered = Plan(node("n1"), workload("StatefulSet", "db"), limits)
+    why = 'Create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: '
+    assert ordered.outcome.failed[0].message.startswith(why)

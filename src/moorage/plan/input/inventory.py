@@ -104,8 +104,8 @@ class Inventory:
         """`namespace` is that of objects that do not name theirs."""
         self.gates, self.namespace = gates, namespace
         self.items: dict[Key, Item] = {}
-        self.services: dict[tuple[str, str], dict[str, str]] = {}  # by namespace and name: what they select
         self.notes: list[Note] = []
+        self.assumed: set[tuple[Kind, str]] = set()  # objects that are not there and were taken to exist, as was noted
         self.passed_over: dict[str, int] = {}
         self.sources = 0
         self.unreadable = 0
@@ -136,6 +136,6 @@ class Inventory:
         """Return an inventory with the same objects, and without notes and counts."""
         made = Inventory(self.gates, self.namespace)
         made.items = dict(self.items)
-        made.services = dict(self.services)
+        made.assumed = set(self.assumed)
         made.is_live = self.is_live
         return made

@@ -1,58 +1,61 @@
-"""Read sources, one document at a time, into an `Inventory` of admitted objects.
+"""Read sources, one document at a time, into an `Inventory` of objects as the API server stores them.
 
-What the API server would refuse is noted with its place and left out. An object with a uid or a phase exists already,
-as `kubectl get -o yaml` prints it, and is not created again. An object that comes a second time updates the first.
-Kubernetes: kubectl apply, and the API server behind it.
+An object with a uid or a phase exists already, as `kubectl get -o yaml` prints it, and is taken as it is. All others
+are created by the verbs of the API server when everything is read, what others are admitted by first: namespaces,
+classes, limits, quotas. What is refused is noted with its place and left out. An object that comes a second time
+updates the first. Kubernetes: kubectl apply, and the API server behind it.
 """
 
 from collections.abc import Callable, Iterable
-from functools import partial
-from random import Random
-from typing import Any, BinaryIO
-from uuid import NAMESPACE_URL, uuid5
+from typing import BinaryIO, NamedTuple
 
-from moorage.admit.admission import Admitted, Rejected, admit
-from moorage.admit.chain import Admission
-from moorage.admit.objects_world import ObjectsWorld
-from moorage.admit.plugins.standard import DefaultTolerationSeconds
+from msgspec import UNSET
+
+from moorage.admit.admission import Admitted
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
-from moorage.admit.request import ANY_REQUEST, Request
-from moorage.client.protocol import Template
+from moorage.admit.world import Assumption
 from moorage.lint.finding import Severity
 from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, gate_complaint, kind_complaint, written_path
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
+from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
-from moorage.model.generated_names import new_suffix
-from moorage.model.kinds import KINDS, Kind, kind_of, view_of
-from moorage.model.schema.conversion import ConversionError
-from moorage.model.schema.merge_schema import schema_of
+from moorage.model.kinds import KINDS, Kind, Ref, kind_of, view_of
+from moorage.model.schema.known_fields import kept_part
 from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
 from moorage.plan.input.hints import hints_of
 from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place
-from moorage.serve.patch.patch_error import PatchError
-from moorage.serve.patch.strategic_merge import apply_strategic_merge
-from moorage.serve.templates.pods import PodTemplates
+from moorage.plan.input.registry import InventoryRegistry, as_stored
+from moorage.serve.requests.decoding import check_kind
+from moorage.serve.requests.options import TRUST, WriteOptions
+from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.patching import STRATEGIC_MERGE, Patch, patch_object
+from moorage.serve.verbs.registry import NotAdmitted, at_once, check_types
+from moorage.serve.verbs.restoring import admit_as_is
+from moorage.store.protocol import Stored
 
-#: Priorities are resolved later: the PriorityClass may stand below the pod.
-_PLUGINS = (DefaultTolerationSeconds(),)
+#: Kinds that others are admitted by, in the order in which they are created.
+FIRST_KINDS = (
+    "Namespace",
+    "PriorityClass",
+    "StorageClass",
+    "RuntimeClass",
+    "LimitRange",
+    "ResourceQuota",
+    "Node",
+    "DeviceClass",
+)
+_QUOTAS = FIRST_KINDS.index("ResourceQuota")
+_OPTIONS = WriteOptions("plan", validation=TRUST)
 #: Kinds whose phase tells that a controller has made them.
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
-#: What no pod's place depends on; of a Service its selector counts.
-_WITHOUT_PLACEMENT = frozenset({"ConfigMap", "Event", "Lease", "Secret", "Service", "ServiceAccount"})
+#: What no pod's place depends on.
+_WITHOUT_PLACEMENT = frozenset({"ConfigMap", "Event", "Lease", "Secret", "ServiceAccount"})
 _MADE_BY_A_SERVER = ("uid", "resourceVersion", "creationTimestamp")
-
-
-class _PodRejected(Exception):
-    """A pod that admission refuses."""
-
-    def __init__(self, result: Rejected) -> None:
-        super().__init__()
-        self.result = result
 
 
 class KnownObjects:
@@ -72,15 +75,26 @@ class KnownObjects:
         self._before, self._now = (self._now if gates == self._gates else {}), {}
         self._gates = gates
 
-    def admitted(self, kind: str, raw: Raw, admit_it: Callable[[], Admitted | Rejected]) -> Admitted | Rejected:
+    def admitted(self, kind: str, raw: Raw, admit_it: Callable[[], Admitted]) -> Admitted:
         """Return how an object was admitted, or admit it."""
         key = kind, _text(raw, "uid"), _text(raw, "resourceVersion")
-        found: Admitted | Rejected | None = self._before.get(key)
-        if found is None:
-            found = admit_it()
-        if isinstance(found, Admitted) and all(key):
-            self._now[key] = found
-        return found
+        known = self._before.get(key)
+        if known is None:
+            known = admit_it()
+        if all(key):
+            self._now[key] = known
+        return known
+
+
+class Draft(NamedTuple):
+    """An object that was read and is not in the inventory yet. A name that is to be generated is empty."""
+
+    document: Document
+    raw: Raw
+    kind: Kind
+    key: Key
+    place: Place
+    existing: bool
 
 
 class Reader:
@@ -101,22 +115,21 @@ class Reader:
         self._known = known
         if known is not None:
             known.begin(gates)
-        self._chain = Admission(ObjectsWorld(), gates)
-        self._random = Random(0)
-        self._templates = PodTemplates(partial(_create_pod, gates))  # no method: a reader has no reference to itself
-        self._template: Template | None = None
+        self._drafts: list[Draft] = []
 
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
         for source in sources:
             self.inventory.sources += 1
             self._read_source(source)
             after_each()
+        self._enter()
 
     def read_objects(self, source: str, objects: Iterable[Raw]) -> None:
         """Take objects that were read already; they have no lines in `source`."""
         self.inventory.sources += 1
         for raw in objects:
-            self._add(Document(source, raw, _NO_POSITIONS, b"", 0))
+            self._draft(Document(source, raw, _NO_POSITIONS, b"", 0))
+        self._enter()
 
     def _read_source(self, source: Source) -> None:
         if source.problem:
@@ -135,7 +148,7 @@ class Reader:
     def _read_stream(self, source: Source, stream: BinaryIO) -> None:
         for document in read_documents(stream, source.name):
             if isinstance(document, Document):
-                self._add(document)
+                self._draft(document)
             else:
                 self._decode_error(document, source)
 
@@ -148,7 +161,7 @@ class Reader:
         self.inventory.rejected += 1
         self.inventory.notes.append(Note(Severity.ERROR, "", error.reason, source.name, error.line))
 
-    def _add(self, document: Document) -> None:
+    def _draft(self, document: Document) -> None:
         convert_document(document)
         raw, place = document.raw, Place(document.source, document.start())
         kind = kind_of(raw)
@@ -158,33 +171,13 @@ class Reader:
         if (unserved := gate_complaint(kind, self._gates)) is not None:
             self.inventory.reject(identity(raw, kind), f"{unserved.message}; it {unserved.hint}", place)
             return
-        name, namespace = _text(raw, "name"), ""
+        namespace = ""
         if kind.namespaced:
             namespace = _text(raw, "namespace")
             if not namespace:
                 raw, namespace = self._in_namespace(raw), self.inventory.namespace
-        key = Key(kind.name, namespace, name)
-        old = self.inventory.items.get(key) if name else None
-        existing = _exists(raw, kind)
-        self._template = None
-        result = self._admit(raw, old, kind, key, existing=existing)
-        if isinstance(result, Rejected):
-            self._rejected(result, document, kind, place, old)
-            return
-        try:
-            view = result.view if result.view is not None else view_of(result.object)
-        except ConversionError as error:
-            self.inventory.reject(identity(raw, kind), str(error), place)
-            return
-        if not name:
-            key = key._replace(name=_text(result.object, "name"))
-        if old is not None:
-            existing = existing or old.existing
-            if self._announces_updates:
-                text = f"stands here again (first at {old.place}): the later one is applied on top of it"
-                self.inventory.note(Severity.WARNING, key, text, place)
-        self.changed.setdefault(key, old)
-        self.inventory.items[key] = Item(key, kind, result.object, view, existing, place, self._template)
+        key = Key(kind.name, namespace, _text(raw, "name"))
+        self._drafts.append(Draft(document, raw, kind, key, place, _exists(raw, kind)))
 
     def _in_namespace(self, raw: Raw) -> Raw:
         """Return an object without a namespace in that of the inventory; admission knows `default`."""
@@ -193,40 +186,111 @@ class Reader:
             return raw
         return {**raw, "metadata": {**metadata, "namespace": namespace}}
 
-    def _admit(self, raw: Raw, old: Item | None, kind: Kind, key: Key, *, existing: bool) -> Admitted | Rejected:
-        if old is not None:
-            new = _applied(raw, old.raw) if kind is KINDS.POD else raw
-            return _with_own_status(self._chain.admit(new, _stored(old.raw, key)), raw)
-        if existing:
-            if self._known is None:
-                return admit(raw, _stored(raw, key), self._gates, plugins=())
-            return self._known.admitted(kind.name, raw, lambda: admit(raw, _stored(raw, key), self._gates, plugins=()))
-        if not key.name:
-            suffix = new_suffix(self._random.random)
-            return _create(self._gates, raw, Request(name_suffix=suffix))
-        if key.kind == "Pod":
-            return self._admit_pod(raw)
-        # A Job's pods carry its uid in a label.
-        uid = str(uuid5(NAMESPACE_URL, "/".join(key))) if key.kind == "Job" else ANY_REQUEST.uid
-        return _create(self._gates, raw, Request(uid=uid))
+    # -- into the inventory -------------------------------------------------------------------------------------------
 
-    def _admit_pod(self, raw: Raw) -> Admitted | Rejected:
+    def _enter(self) -> None:
+        """Put what was read into the inventory: first what exists, then what is new, in the order of its kinds."""
+        drafts, self._drafts = self._drafts, []
+        before = dict.fromkeys(self.inventory.items)
+        registry = InventoryRegistry(self.inventory)
+        # A second manifest of an object that exists is applied to it, wherever the two stand.
+        existing = [draft for draft in drafts if draft.existing]
+        for draft in existing:
+            self._take(draft, registry)
+        registry.ready_for_new()
+        has_counted = False
+        for draft in sorted((draft for draft in drafts if not draft.existing), key=_rank):
+            if not has_counted and _rank(draft) > _QUOTAS:
+                has_counted = True
+                registry.quotas.count()
+            self._take(draft, registry)
+        registry.quotas.count()
+        order = {key: number for number, key in enumerate((*before, *(draft.key for draft in drafts)))}
+        if (existing and len(existing) < len(drafts)) or any(_rank(draft) < len(FIRST_KINDS) for draft in drafts):
+            items = self.inventory.items
+            self.inventory.items = dict(sorted(items.items(), key=lambda pair: order.get(pair[0], len(order))))
+            self.changed = dict(sorted(self.changed.items(), key=lambda pair: order.get(pair[0], len(order))))
+
+    def _take(self, draft: Draft, registry: InventoryRegistry) -> None:
+        """Take one object, new or as it is; note why if it is refused."""
+        _, raw, kind, key, place, existing = draft
+        old = self.inventory.items.get(key) if key.name else None
+        registry.key = key
+        registry.store.place = place
+        registry.store.existing = existing or (old is not None and old.existing)
         try:
-            admitted, self._template = self._templates.admit(raw, ANY_REQUEST, "")
-        except _PodRejected as error:
-            return error.result
-        return admitted
+            if old is not None:
+                item = self._update(draft, old, registry)
+            elif existing:
+                made = self._admit_existing(raw, kind, registry)
+                item = registry.store.put(kind, made.object, made.view)
+            else:
+                item = self._create(draft, registry)
+        except ApiError as error:
+            self._rejected(error, draft, old)
+            return
+        if old is not None and self._announces_updates:
+            text = f"stands here again (first at {old.place}): the later one is applied on top of it"
+            self.inventory.note(Severity.WARNING, item.key, text, place)
+        self.changed.setdefault(item.key, old)
 
-    def _rejected(self, result: Rejected, document: Document, kind: Kind, place: Place, old: Item | None) -> None:
-        paths = [error.path for error in result.errors] or [problem.path for problem in result.problems] or [""]
-        line = document.location(written_path(paths[0])).line
+    def _create(self, draft: Draft, registry: InventoryRegistry) -> Item:
+        document = kept_part(draft.raw, draft.kind.view)
+        document = copy_document(document)
+        check_kind(document, draft.kind)
+        document["metadata"].pop("resourceVersion", None)
+        written = at_once(create(registry, draft.kind, draft.key.namespace, document, _OPTIONS))
+        self._note_assumptions(written.assumptions, draft)
+        return self._written(written.stored, draft)
+
+    def _written(self, stored: Stored, draft: Draft) -> Item:
+        return self.inventory.items[draft.key._replace(name=stored.key.rpartition("/")[2])]
+
+    def _admit_existing(self, raw: Raw, kind: Kind, registry: InventoryRegistry) -> Admitted:
+        if self._known is None:
+            return admit_as_is(registry, kind, raw)
+        return self._known.admitted(kind.name, raw, lambda: admit_as_is(registry, kind, raw))
+
+    def _update(self, draft: Draft, old: Item, registry: InventoryRegistry) -> Item:
+        """Apply a manifest to an object that the inventory has. A pod keeps what the cluster wrote into its spec."""
+        kind, ref = draft.kind, Ref(draft.kind, draft.key.namespace, draft.key.name)
+        document = copy_document({name: part for name, part in draft.raw.items() if name != "status"})
+        check_kind(document, kind)
+        check_types(draft.raw, kind)
+        document["metadata"]["resourceVersion"] = as_stored(old.raw)["metadata"]["resourceVersion"]
+        if kind is KINDS.POD:
+            written = at_once(patch_object(registry, ref, Patch(STRATEGIC_MERGE, document), _OPTIONS))
+        else:
+            if "status" in old.raw:
+                document["status"] = copy_document(old.raw["status"])
+            written = at_once(replace(registry, ref, document, _OPTIONS))
+        item = self._written(written.stored, draft)
+        status = draft.raw.get("status")
+        if status:  # no kubelet reports it here
+            updated = {**item.raw, "status": copy_document(status)}
+            row_of(kind).default(updated)
+            item = registry.store.put(kind, updated, view_of(updated))
+        return item
+
+    def _note_assumptions(self, assumptions: Iterable[Assumption], draft: Draft) -> None:
+        for one in assumptions:
+            self.inventory.assumed.add((one.kind, one.key))
+            self.inventory.note(Severity.WARNING, identity(draft.raw, draft.kind), one.text, draft.place)
+
+    def _rejected(self, error: ApiError, draft: Draft, old: Item | None) -> None:
+        result = error.result if isinstance(error, NotAdmitted) else None
+        paths = [""]
+        if result is not None:
+            paths = [one.path for one in result.errors] or [one.path for one in result.problems] or paths
+            self._note_assumptions(result.assumptions, draft)
+        line = draft.document.location(written_path(paths[0])).line
         self.inventory.rejected += 1
-        subject = identity(document.raw, kind)
-        message = str(result.status["message"])
+        message = error.message
         if old is not None:
             message += f" (as an update of the one at {old.place}, which stays as it is)"
-        hint = hints_of(result.errors, self._gates)
-        self.inventory.notes.append(Note(Severity.ERROR, subject, message, place.source, line, hint))
+        hint = hints_of(result.errors, self._gates) if result is not None else UNSET
+        subject = identity(draft.document.raw, draft.kind)
+        self.inventory.notes.append(Note(Severity.ERROR, subject, message, draft.place.source, line, hint))
 
     def _pass_over(self, document: Document, place: Place) -> None:
         complaint = kind_complaint(document)
@@ -234,27 +298,13 @@ class Reader:
             self.inventory.reject(identity(document.raw, None), complaint.message, place)
             return
         kind = str(document.raw["kind"])
-        if kind == "Service" and document.raw["apiVersion"] == "v1":
-            self._add_service(document.raw)
-            return
         self.inventory.passed_over[kind] = self.inventory.passed_over.get(kind, 0) + 1
 
-    def _add_service(self, raw: Raw) -> None:
-        """Keep the selector of a Service: its pods are spread by default."""
-        spec = raw.get("spec")
-        selector = _labels(spec.get("selector")) if isinstance(spec, dict) else {}
-        self.inventory.services[_text(raw, "namespace") or self.inventory.namespace, _text(raw, "name")] = selector
 
-
-def _create_pod(gates: GateSet, raw: Raw, request: Request, manager: str) -> Admitted:
-    result = _create(gates, raw, request)
-    if isinstance(result, Rejected):
-        raise _PodRejected(result)
-    return result
-
-
-def _create(gates: GateSet, raw: Raw, request: Request) -> Admitted | Rejected:
-    return admit(raw, None, gates, plugins=_PLUGINS, request=request)
+def _rank(draft: Draft) -> int:
+    """Return the order of creation: what others are admitted by first."""
+    kind = draft.kind.name
+    return FIRST_KINDS.index(kind) if kind in FIRST_KINDS else len(FIRST_KINDS)
 
 
 class _NoPositions:
@@ -271,47 +321,6 @@ class _NoPositions:
 
 
 _NO_POSITIONS = _NoPositions()
-
-
-def _labels(value: Any) -> dict[str, str]:
-    """Return a map of labels, without entries that are not text."""
-    entries = value.items() if isinstance(value, dict) else ()
-    return {name: text for name, text in entries if isinstance(name, str) and isinstance(text, str)}
-
-
-def _stored(raw: Raw, key: Key) -> Raw:
-    """Return an object as a server stores it: with a namespace and a resourceVersion."""
-    metadata = raw.get("metadata")
-    if not isinstance(metadata, dict):
-        return raw
-    completed = {"resourceVersion": metadata.get("resourceVersion") or "1"}
-    if key.namespace:
-        completed["namespace"] = key.namespace
-    return {**raw, "metadata": metadata | completed}
-
-
-def _applied(raw: Raw, old: Raw) -> Raw:
-    """Return a pod with what a manifest says: what the cluster wrote into its spec, such as its node, stays.
-
-    A manifest whose spec is not even of the right type is left to admission.
-    """
-    try:
-        return apply_strategic_merge(
-            old, {name: part for name, part in raw.items() if name != "status"}, schema_of(KINDS.POD)
-        )
-    except PatchError:
-        return raw
-
-
-def _with_own_status(result: Admitted | Rejected, raw: Raw) -> Admitted | Rejected:
-    """Return an update with the status of its document: no kubelet reports it here."""
-    if isinstance(result, Rejected) or not raw.get("status"):
-        return result
-    updated = {**result.object, "status": copy_document(raw["status"])}
-    kind = kind_of(updated)
-    if kind is not None:
-        row_of(kind).default(updated)
-    return Admitted(updated, view_of(updated), result.warnings)
 
 
 def _exists(raw: Raw, kind: Kind) -> bool:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, Unpack
 import msgspec
 
 from moorage.admit.chain import Admission
-from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins.limit_ranger import ANNOTATION
 from moorage.admit.raw import copy_document
+from moorage.admit.world import Assumption
 from moorage.client.http_wire import namespace_to_create_in, render_eviction
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
 from moorage.control.framework.world import World
@@ -29,7 +29,15 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod, PodCondition, PodStatus
 from moorage.plan.simulation.pod_deletions import PodDeletions, read_demands
 from moorage.plan.simulation.pod_edits import Bound, Edit, NewConditions, binding_to, edited
-from moorage.plan.simulation.store import DocumentValues, Listener, SimulatedQuotas, SimulatedStore, object_in, place_of
+from moorage.plan.simulation.store import (
+    DocumentValues,
+    Listener,
+    PlannedWorld,
+    SimulatedQuotas,
+    SimulatedStore,
+    object_in,
+    place_of,
+)
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.requests.options import TRUST, WriteOptions
 from moorage.serve.templates.pods import Likeness
@@ -88,7 +96,7 @@ class SimulatedApi:
     def __init__(self, gates: GateSet, clock: Clock, random: Random) -> None:
         self.gates, self.clock, self.world = gates, clock, World()
         self.store = SimulatedStore(self.world, self._publish)
-        self.directory = ObjectsWorld(is_complete=True)
+        self.directory = PlannedWorld(is_complete=True)
         admission = Admission(self.directory, gates, protects_storage=True)
         self.quotas = SimulatedQuotas(admission, self.world, self.store, clock)
         self.registry = SimulatedRegistry(
@@ -104,6 +112,7 @@ class SimulatedApi:
         self.listeners: list[Listener] = []
         self.deletions: list[Deletion] = []
         self.created_pods: list[tuple[Object, float]] = []
+        self.assumptions: list[tuple[Object, Assumption]] = []  # what was taken to exist, and for which new object
         self.limited_pods: list[Object] = []  # those for which a LimitRange has set something
         self.actor = ""
         self.writes, self.max_writes = 0, MAX_WRITES
@@ -137,7 +146,10 @@ class SimulatedApi:
         raw = copy_document(document) if copies else {**document, "metadata": dict(document["metadata"])}
         check_kind(raw, kind)
         like = self._likeness(document, raw, namespace) if is_pod else None
-        made = self._object(create(self.registry, kind, namespace, raw, _OPTIONS, like=like))
+        written = at_once(create(self.registry, kind, namespace, raw, _OPTIONS, like=like))
+        made = object_in(written.stored)
+        for one in written.assumptions:
+            self.assumptions.append((made, one))
         if is_pod:
             self.created_pods.append((made, self.clock.now))
             if ANNOTATION in made.view.metadata.annotations:

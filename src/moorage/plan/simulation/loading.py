@@ -1,6 +1,6 @@
 """An inventory → the objects of a simulation.
 
-New objects get a uid and a creation time, and what admission looks up in the cluster: a priority, a default class.
+The objects were created when the input was read, and are stated here as stored; new ones get a uid and a creation time.
 Namespaces that are only mentioned are made. Nodes that say nothing of themselves get what a simulated kubelet reports,
 annotated ones get ResourceSlices.
 """
@@ -10,20 +10,14 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.objects_world import ObjectsWorld
-from moorage.admit.plugins import Forbidden
-from moorage.admit.plugins.priority import SYSTEM_CLASSES, Priority
-from moorage.admit.plugins.storage import DefaultStorageClass
 from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
 from moorage.lint.finding import Severity
-from moorage.model.api_error import ApiError, forbidden
+from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
-from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.node import Node
-from moorage.model.types.pod import FINISHED_PHASES, PodSpec
-from moorage.model.types.policy import PriorityClass
+from moorage.model.types.pod import FINISHED_PHASES
 from moorage.plan.input.absent_owners import (
     adopt_uids,
     complete_claim_references,
@@ -32,15 +26,15 @@ from moorage.plan.input.absent_owners import (
     stand_ins,
 )
 from moorage.plan.input.inventory import Inventory, Item
+from moorage.plan.input.reading import FIRST_KINDS
 from moorage.plan.input.references import note_dangling
+from moorage.plan.input.registry import learned_classes
 from moorage.plan.simulation.api import MAX_WRITES, SimulatedApi
-from moorage.plan.simulation.namespace_limits import apply_limits
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.spec import new_slices, wanted_devices
 from moorage.run.node_objects import SIMULATOR, node_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
-_FIRST = ("Namespace", "PriorityClass", "StorageClass", "RuntimeClass", "LimitRange", "ResourceQuota", "Node")
 COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 _MANY = 1000
 _NODES_NAMED = 3
@@ -55,17 +49,15 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     simulation = Simulation(settings, _start(inventory), lives=lives)
     _note_nodes(inventory)
     wanted = sum(bound_replicas(inventory, item) for item in list(inventory.of_kind(*COUNTED)))
-    learned = resolve_priorities(inventory)
-    apply_limits(inventory, simulation.clock.now)
     api = simulation.api
+    api.directory.is_complete = inventory.is_live
     names = [item.key.name for item in inventory.of_kind("Namespace")]
-    used = [*NAMESPACES, *(key.namespace for key in inventory.items), *(key[0] for key in inventory.services)]
+    used = [*NAMESPACES, *(key.namespace for key in inventory.items)]
     for name in dict.fromkeys(used):
         if name and name not in names:
             api.create(KINDS.NAMESPACE, {"metadata": {"name": name}})
-    for one in learned:
+    for one in learned_classes(inventory):
         api.put(KINDS.PRIORITY_CLASS, {"metadata": {"name": one.metadata.name}, "value": one.value}, one)
-    load_services(simulation, inventory)
     note_cycles(inventory)
     adopt_uids(inventory)
     now = api.now_text()
@@ -107,7 +99,7 @@ def _is_new_pod(item: Item) -> bool:
 def _rank(item: Item) -> tuple[int, str]:
     """Return the order of loading: what others look up first; pods last, those that exist before new ones, by age."""
     kind = item.key.kind
-    rank = _FIRST.index(kind) if kind in _FIRST else 19 if kind == "Pod" else 10
+    rank = FIRST_KINDS.index(kind) if kind in FIRST_KINDS else 19 if kind == "Pod" else 10
     if kind != "Pod":
         return rank, ""
     return rank, (item.view.metadata.creationTimestamp or "") if item.existing else "~"
@@ -117,11 +109,7 @@ def load(simulation: Simulation, items: Any) -> None:
     """Put objects into the cluster, as they are if it has them already, else as created now."""
     api, nodes = simulation.api, 0
     now = api.now_text()
-    default_class = DefaultStorageClass(api.directory)
     for item in items:
-        if item.kind is KINDS.PERSISTENT_VOLUME_CLAIM and not item.existing:
-            default_class.admit(item.kind, item.raw, None)
-            item.view = view_of(item.raw)
         _complete(item, api, now)
         if item.kind is KINDS.NODE:
             nodes += 1
@@ -144,14 +132,6 @@ def _publish_devices(simulation: Simulation, inventory: Inventory) -> None:
                     simulation.api.create(KINDS.RESOURCE_SLICE, document)
             except ApiError as error:
                 inventory.note(Severity.WARNING, item.key, f"has devices that are refused: {error.message}", item.place)
-
-
-def load_services(simulation: Simulation, inventory: Inventory) -> None:
-    """Of a Service only its selector counts: its pods are spread although they do not ask for it."""
-    for (namespace, name), selector in inventory.services.items():
-        raw = {"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": namespace, "name": name}}
-        spec = {"selector": selector} if selector else {}
-        simulation.api.put(KINDS.SERVICE, {**raw, "spec": spec}, view_of({**raw, "spec": spec}))
 
 
 def _complete(item: Item, api: SimulatedApi, now: str) -> None:
@@ -224,59 +204,3 @@ def _start(inventory: Inventory) -> float:
     times = (seconds_of(item.view.metadata.creationTimestamp) for item in inventory.items.values() if item.existing)
     latest = max((time for time in times if time is not None), default=DEFAULT_START)
     return max(latest, DEFAULT_START)
-
-
-def resolve_priorities(inventory: Inventory) -> list[PriorityClass]:
-    """Give every pod its priority; note and remove what cannot have one. Return the classes learned from pods."""
-    classes, learned = _classes(inventory)
-    plugin = Priority(_world([*classes, *learned]))
-    specs: dict[int, tuple[PodSpec, PodSpec]] = {}
-    for item in list(inventory.of_kind("Pod")):
-        if item.view.spec.priority is not None and item.existing:
-            continue
-        try:
-            plugin.admit(KINDS.POD, item.raw, None)
-        except Forbidden as refusal:
-            _refuse(inventory, item, refusal)
-            continue
-        # Pods of one template go on sharing their spec.
-        known = specs.get(id(item.view.spec))
-        if known is None:
-            known = specs[id(item.view.spec)] = item.view.spec, _with_priority(item.view.spec, item.raw["spec"])
-        item.view = msgspec.structs.replace(item.view, spec=known[1])
-    return learned
-
-
-def _world(classes: list[PriorityClass]) -> ObjectsWorld:
-    return ObjectsWorld.of(((KINDS.PRIORITY_CLASS, one) for one in classes), is_complete=True)
-
-
-def _refuse(inventory: Inventory, item: Item, refusal: Forbidden) -> None:
-    del inventory.items[item.key]
-    message = forbidden(item.kind, item.key.name, str(refusal)).message
-    inventory.reject(item.key, str(message), item.place)
-
-
-def _with_priority(view: PodSpec, spec: dict[str, object]) -> PodSpec:
-    fields = {name: spec[name] for name in ("priority", "priorityClassName", "preemptionPolicy") if name in spec}
-    return msgspec.structs.replace(view, **fields)
-
-
-def _classes(inventory: Inventory) -> tuple[list[PriorityClass], list[PriorityClass]]:
-    classes: list[PriorityClass] = []
-    learned: list[PriorityClass] = []
-    for item in list(inventory.of_kind("PriorityClass")):
-        try:
-            Priority(_world(classes)).validate(KINDS.PRIORITY_CLASS, item.raw, None)
-        except Forbidden as refusal:
-            _refuse(inventory, item, refusal)
-            continue
-        classes.append(item.view)
-    known = {one.metadata.name for one in (*SYSTEM_CLASSES, *classes)}
-    for item in inventory.of_kind("Pod"):
-        spec, name = item.view.spec, item.view.spec.priorityClassName
-        if item.existing and name and name not in known and spec.priority is not None:
-            known.add(name)
-            policy = spec.preemptionPolicy
-            learned.append(PriorityClass(metadata=ObjectMeta(name=name), value=spec.priority, preemptionPolicy=policy))
-    return classes, learned

@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object, Template
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import add_amounts
+from moorage.model.schema.conversion import convert_view
 from moorage.plan.simulation.pod_edits import Edited, read
 from moorage.serve.admission.quota_ledger import with_used
 from moorage.serve.resources.objects import prefix_of
@@ -50,6 +52,16 @@ class DocumentValues:
     def is_same(self, value: Raw, stored: Stored) -> bool:
         old = object_in(stored).raw
         return value is old or value == old
+
+
+class PlannedWorld(ObjectsWorld):
+    """What admission looks up in a plan. Namespaces that the input does not have are assumed, and noted.
+
+    Classes are not: a pod that names one which does not exist is refused, in a cluster as in a plan of all its objects.
+    """
+
+    def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
+        return kind in (KINDS.NAMESPACE, KINDS.SERVICE_ACCOUNT) and super().assumes(kind, key, needed_by)
 
 
 class SimulatedQuotas:
@@ -145,6 +157,8 @@ class SimulatedStore:
     def put(self, kind: Kind, key: str, document: Raw, view: Any, template: Template | None = None) -> Object:
         """Store an object as it is, new or in the place of the one of its name; the key is that in the world."""
         self.revision += 1
+        if view is None:  # which an API server does not keep of some kinds
+            view = convert_view(document, kind.view)
         made = Object(kind, key, self.revision, Edited(document, ()), None, view, template, read)
         self._publish(kind, self._world.get(kind, key), made)
         return made

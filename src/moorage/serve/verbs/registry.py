@@ -19,6 +19,7 @@ from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
 from moorage.admit.subresources.pod_parts import POD_PARTS
 from moorage.admit.subresources.status_update import APPROVAL, admit_approval, admit_status
+from moorage.admit.world import Assumption
 from moorage.model import generated_names
 from moorage.model.api_error import ApiError, failure
 from moorage.model.kinds import KINDS, Kind
@@ -44,6 +45,7 @@ class WriteResult(NamedTuple):
     warnings: Sequence[str] = ()
     created: bool = False
     deleted: bool = False
+    assumptions: tuple[Assumption, ...] = ()
 
 
 class Values(Protocol):
@@ -183,8 +185,7 @@ class Registry:
         decoding recognised the document by.
         """
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        labels = self.directory.namespace_labels
-        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
+        request = self._request(namespace or "default", suffix)
         if kind is KINDS.POD and manager is not None:
             return self.templates.admit(raw, request, manager, like)
         if kind is KINDS.RESOURCE_CLAIM and manager is not None and self.tracks_owners:
@@ -194,9 +195,14 @@ class Registry:
     def admit_alone(self, kind: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
         """Admit an object to be created, in the thread for long work: templates belong to the event loop."""
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        labels = self.directory.namespace_labels
-        request = Request(namespace or "default", suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
+        request = self._request(namespace or "default", suffix)
         return self._admit_first(kind, raw, request, manager)
+
+    def _request(self, namespace: str, suffix: str) -> Request:
+        """Return what admission knows of a create. Labels of a namespace that is only assumed are not looked up."""
+        world = self.directory
+        labels = world.namespace_labels if world.is_complete or world.namespace(namespace) is not None else None
+        return Request(namespace, suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
 
     def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
         return self._admit_first(KINDS.POD, raw, request, manager)
@@ -260,6 +266,15 @@ class Registry:
         )
 
 
+class NotAdmitted(ApiError):
+    """Admission refuses an object. `result` says for which fields."""
+
+    def __init__(self, result: Rejected) -> None:
+        super().__init__(result.status)
+        self.result = result
+        self.warned(result.told)
+
+
 def too_large() -> ApiError:
     """Return the answer to the write of an object that is larger than etcd takes."""
     return failure(500, "", "etcdserver: request is too large")
@@ -282,13 +297,13 @@ def check_types(raw: Raw, kind: Kind) -> None:
         convert_view(raw, kind.view)
     except ConversionError as error:
         name = raw["metadata"].get("name")
-        raise ApiError(Rejected(kind, str(name or ""), problems=error.problems).status) from None
+        raise NotAdmitted(Rejected(kind, str(name or ""), problems=error.problems)) from None
 
 
 def admitted(result: Admitted | Rejected) -> Admitted:
     if isinstance(result, Admitted):
         return result
-    raise ApiError(result.status).warned(result.told)
+    raise NotAdmitted(result)
 
 
 #: Seeded by the system, which is not asked again: a system call for each name would cost more than all the rest of it.

@@ -16,18 +16,24 @@ from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.resources.objects import cached_view, key_of
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.registry import admitted
+from moorage.serve.verbs.registry import Registry, admitted
 from moorage.store.protocol import Stored
 
 
-def admit_as_is(api: Api, kind: Kind, raw: Raw) -> Admitted:
+def admit_as_is(api: Registry, kind: Kind, raw: Raw) -> Admitted:
     """Admit an object that has a uid. Raises ApiError."""
+    raw = dict(raw)
     check_kind(raw, kind)
     if type(kind) is ServedKind:
         return _custom_as_is(kind, raw)
     raw = kept_part(raw, kind.view)
-    raw = {**raw, "metadata": {**raw["metadata"], "resourceVersion": "1"}}  # an update has one; it is not stored
-    request = Request(raw["metadata"].get("namespace") or "default", timestamp=api.now_text())
+    metadata = raw["metadata"]
+    # An update has a revision, which is not stored, and a namespace.
+    completed = {"resourceVersion": metadata.get("resourceVersion") or "1"}
+    if kind.namespaced:
+        completed["namespace"] = metadata.get("namespace") or "default"
+    raw = {**raw, "metadata": {**metadata, **completed}}
+    request = Request(timestamp=api.now_text())
     old = copy_document(raw)
     return admitted(admit_own(kind, copy_document(raw), old, api.gates, plugins=(), request=request))
 

@@ -103,10 +103,13 @@ def test_definitions_and_custom_objects_are_accepted() -> None:
 
 
 def test_other_kinds_are_counted_and_services_are_read() -> None:
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "web"}}}
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": spec}
     plan = Plan(node("n1"), service, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}})
     assert plan.outcome.passed_over == {"ConfigMap": 1}
-    assert plan.planner.inventory.services == {("default", "s"): {"app": "web"}}
+    (found,) = plan.planner.inventory.of_kind("Service")
+    assert found.view.spec.selector == {"app": "web"}
+    assert found.view.spec.clusterIP.startswith("10.")
 
 
 def test_broken_documents_do_not_stop_the_rest() -> None:
