@@ -21,7 +21,7 @@ TEAM, GONE = "team", "gone"
 ALL_ON, ALL_OFF = {"AllAlpha": True, "AllBeta": True}, {"AllAlpha": False}
 #: When everything that exists was made: one hour before the world begins.
 _MADE = "2025-12-31T23:00:00Z"
-_TAINTED = "2025-12-31T23:59:50Z"
+LATELY = "2025-12-31T23:59:50Z"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _DEFINITION = "widgets.example.com"
 
@@ -150,6 +150,8 @@ def widget(name: str, size: Any, where: str) -> Raw:
 # -- nodes ------------------------------------------------------------------------------------------------------------
 
 NODE_CPUS = st.sampled_from(["4", "2", "1"])
+#: Ready, and when the kubelet said so; one that was heard of lately still reports.
+CONDITIONS = (("True", LATELY), ("Unknown", _MADE), ("False", _MADE), ("False", LATELY))
 ONE_TAINT = st.sampled_from([[], [{"key": "a", "effect": "NoSchedule"}]])
 
 
@@ -157,22 +159,28 @@ ONE_TAINT = st.sampled_from([[], [{"key": "a", "effect": "NoSchedule"}]])
 def nodes(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -> Raw:
     taints = draw(ONE_TAINT)
     if Dimension.EVICTING_TAINTS in dimensions:
-        added: Raw = {"timeAdded": _TAINTED} if draw(st.booleans()) else {}
+        added: Raw = {"timeAdded": LATELY} if draw(st.booleans()) else {}
         taints = [*taints, *(taint | (added if taint["effect"] == "NoExecute" else {}) for taint in draw(TAINTS))]
     drawn = node(name, draw(NODE_CPUS), taints=taints)
     if Dimension.UNREADY_NODES not in dimensions:
         return drawn
-    return observed(drawn, draw(st.sampled_from(["True", "Unknown", "False"])))
+    return observed(drawn, *draw(st.sampled_from(CONDITIONS)))
 
 
-def observed(drawn: Raw, is_ready: str) -> Raw:
-    """Return a node that exists; unless it is ready, its kubelet has been silent for an hour."""
-    about = {"reason": "KubeletReady", "lastHeartbeatTime": _MADE, "lastTransitionTime": _MADE}
+def observed(drawn: Raw, is_ready: str, heard: str) -> Raw:
+    """Return a node that exists, with what its kubelet said when it was heard of for the last time."""
+    about = {"reason": "KubeletReady", "lastHeartbeatTime": heard, "lastTransitionTime": _MADE}
     capacity = drawn["status"]["capacity"]
     conditions = [{"type": "Ready", "status": is_ready, **about}]
     seen = made_before({**drawn, "status": {"capacity": capacity, "allocatable": capacity, "conditions": conditions}})
     del seen["metadata"]["namespace"]
     return seen
+
+
+def reports_unready(document: Raw) -> bool:
+    """Return whether a document is a node whose kubelet says that it is not ready, and is not silent."""
+    conditions = document.get("status", {}).get("conditions", ()) if document["kind"] == "Node" else ()
+    return any((one["status"], one["lastHeartbeatTime"]) == ("False", LATELY) for one in conditions)
 
 
 # -- pods and workloads -----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ plan is `moorage plan --at` of the same manifests. `EXCLUDED` names what worlds 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -85,3 +86,31 @@ def test_a_plan_that_ignores_a_kind_is_noticed(kind: str, dimension: Dimension) 
     if dimension in EXCLUDED:
         pytest.skip(EXCLUDED[dimension])
     assert_notices(lambda: law_of_one_truth((dimension,), without(kind)))
+
+
+@pytest.mark.parametrize(
+    ("state", "dimensions"),
+    [
+        ("Evicted", (Dimension.EVICTING_TAINTS, Dimension.RUNNING_PODS)),
+        ("Failed", (Dimension.NODE_NAMES,)),
+        ("Preempted", (Dimension.PRIORITIES, Dimension.RUNNING_PODS)),
+        ("Refused", (Dimension.LIMIT_RANGES,)),
+    ],
+)
+def test_an_outcome_without_pods_of_some_state_is_noticed(state: str, dimensions: tuple[Dimension, ...]) -> None:
+    def careless(world: World, seconds: float) -> Picture:
+        picture = picture_of_plan(world, seconds)
+        picture.lines = Counter({line: count for line, count in picture.lines.items() if line.state != state})
+        return picture
+
+    assert_notices(lambda: law_of_one_truth(dimensions, careless))
+
+
+def test_evictions_at_other_times_are_noticed() -> None:
+    def careless(world: World, seconds: float) -> Picture:
+        picture = picture_of_plan(world, seconds)
+        late = [line._replace(seconds=line.seconds and line.seconds + 1) for line in picture.lines.elements()]
+        picture.lines = Counter(late)
+        return picture
+
+    assert_notices(lambda: law_of_one_truth((Dimension.EVICTING_TAINTS, Dimension.RUNNING_PODS), careless))

@@ -8,12 +8,16 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
-from tests.laws.random_worlds import World
+from tests.laws.random_worlds import World, reports_unready
 from tests.laws.world_picture import (
     COMPARED,
-    Departure,
+    ENDLESS,
+    REASON_OF_REFUSED,
+    REFUSED,
+    Line,
     Picture,
-    departure_of,
+    PodHistory,
+    deployment_for,
     objects_of,
     row_of,
     shortened,
@@ -34,6 +38,7 @@ from moorage.model.kinds import KINDS, kind_of
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.run.kubelets import Kubelets
+from moorage.run.node_objects import LEASE_NAMESPACE, new_lease
 from moorage.schedule.live.loop import LiveScheduler
 from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.resources.objects import decode, prefix_of
@@ -44,6 +49,7 @@ from moorage.telemetry.metrics import Metrics
 
 #: How often a component is let work for it to have done what it can do without waiting.
 _TURNS = 300
+_HEARTBEAT_SECONDS = 10.0
 _ROWS = chosen(("*", "-serviceaccount-controller"))
 _SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
@@ -54,9 +60,16 @@ def picture_of_cluster(world: World, seconds: float) -> Picture:
     async def happen() -> Picture:
         cluster = _Cluster(world)
         found = await cluster.objects(seconds, (*COMPARED, "Pod"))
+        if cluster.history.is_endless:
+            return ENDLESS
         rows = Counter(row_of(one.view) for one in found.pop("Pod"))
         refusals = Counter(map(shortened, cluster.refusals.values()))
-        return Picture(refusals, cluster.refused_creates, objects_of(found), rows, cluster.departures)
+        lines = cluster.history.lines()
+        for subject, message in cluster.refusals.items():
+            if subject.startswith("Pod "):
+                lines[Line(subject, REFUSED, "", None, REASON_OF_REFUSED, shortened(message))] += 1
+        failed = {deployment_for(workload): text for workload, text in cluster.refused_creates}
+        return Picture(refusals, failed, objects_of(found), rows, lines)
 
     return run_virtual(happen())
 
@@ -110,7 +123,8 @@ class _Cluster:
         #: What the API server says of the documents that it refuses, by kind, namespace and name.
         self.refusals: dict[str, str] = {}
         self.refused_creates: Counter[tuple[str, str]] = Counter()
-        self.departures: Counter[Departure] = Counter()
+        self.history = PodHistory()
+        self._is_endless = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
     def _clock(self) -> float:
@@ -122,6 +136,7 @@ class _Cluster:
         world = self._world
         api = Api(self._store, world.gates, clock=self._clock, collects_garbage=True)
         await api.start()
+        self._store.subscribe(prefix_of(KINDS.POD), self._pod_changed)
         await _begin(api)
         lines = await import_objects(api, OtherCluster([Foreign(one, "") for one in world.existing], Counter(), []))
         assert not lines, lines
@@ -130,7 +145,6 @@ class _Cluster:
         cluster = VirtualCluster(
             api, self._store, lambda: [row.make(context) for row in _ROWS], 0, lambda client: client, self._clock
         )
-        self._store.subscribe(prefix_of(KINDS.POD), self._pod_changed)
         await cluster.start()
         try:
             await self._happen(cluster, seconds)
@@ -148,14 +162,32 @@ class _Cluster:
         kubelet_gates, scheduler_gates = map(world.gates_of, (Component.KUBELET, Component.SCHEDULER))
         kubelets = Kubelets(client(cluster.api, "kubelet"), silent, kubelet_gates, takes_all=True, clock=self._clock)
         scheduler = LiveScheduler(client(cluster.api, "scheduler"), silent, scheduler_gates, clock=self._loop.time)
-        tasks = [asyncio.create_task(kubelets.run()), asyncio.create_task(scheduler.run())]
+        tasks = [asyncio.create_task(run) for run in (kubelets.run(), scheduler.run(), self._report_unready(cluster))]
         try:
-            await cluster.settle(seconds - self._loop.time())
+            await self._pass(cluster, seconds - self._loop.time())
         finally:
             for task in tasks:
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
+
+    async def _report_unready(self, cluster: VirtualCluster) -> None:
+        """Renew the Leases of nodes whose kubelets are alive and say that their nodes are not ready."""
+        names = [document["metadata"]["name"] for document in self._world.existing if reports_unready(document)]
+        while True:
+            for name in names:
+                node = await cluster.client.get(KINDS.NODE, name)
+                with suppress(ApiError):
+                    await cluster.client.delete(KINDS.LEASE, name, LEASE_NAMESPACE)
+                await cluster.client.create(KINDS.LEASE, new_lease(node.view, self._clock()), LEASE_NAMESPACE)
+            await asyncio.sleep(_HEARTBEAT_SECONDS)
+
+    async def _pass(self, cluster: VirtualCluster, seconds: float) -> None:
+        """Let time pass, unless pods are replaced without end: that may take no time at all."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._is_endless.wait()
+        cluster.check()
 
     async def _create(self, cluster: VirtualCluster) -> None:
         """Create what is new, and keep what the API server says of what it refuses."""
@@ -171,9 +203,9 @@ class _Cluster:
                 await _let_work()
 
     def _pod_changed(self, change: Change) -> None:
-        departure = departure_of(_view(change.old), _view(change.new), self._loop.time())
-        if departure is not None:
-            self.departures[departure] += 1
+        self.history.changed(_view(change.old), _view(change.new), self._loop.time())
+        if self.history.is_endless:
+            self._is_endless.set()
 
 
 def refused_creates(cluster: VirtualCluster) -> Counter[tuple[str, str]]:

@@ -3,60 +3,55 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from tests.laws.random_worlds import World
-from tests.laws.world_picture import COMPARED, Departure, Picture, departure_of, objects_of, row_of, shortened
+from tests.laws.world_picture import COMPARED, ENDLESS, ON_NODE, Line, Picture, objects_of, row_of, shortened
 
 from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
+from moorage.plan import pod_lines
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings
+from moorage.plan.pod_lines import NOT_CREATED, PodLine, State
 from moorage.plan.simulation.simulation import Simulation
 
 
-def picture_of_plan(world: World, seconds: float) -> Picture:
-    """Plan the world as it is after some seconds (`moorage plan --at`) and describe it."""
+def planned(world: World, seconds: float | None) -> tuple[Simulation, Outcome]:
+    """Plan the world as it is after some seconds (`moorage plan --at`), or once nothing more happens."""
     planner = Planner(Settings(world.gates, others=world.others))
     planner.load_objects("world", world.documents)
-    simulation = planner.build(lives=True)
-    departures = _follow(simulation)
-    outcome = planner.plan(simulation, until=seconds)
-    return _described(simulation, outcome, departures)
+    simulation = planner.build(lives=seconds is not None)
+    return simulation, planner.plan(simulation, until=seconds)
 
 
-def _follow(simulation: Simulation) -> Counter[Departure]:
-    departures: Counter[Departure] = Counter()
-
-    def changed(kind: Any, old: Any, new: Any) -> None:
-        if kind is KINDS.POD:
-            before, after = (None if one is None else one.view for one in (old, new))
-            departure = departure_of(before, after, simulation.clock.elapsed)
-            if departure is not None:
-                departures[departure] += 1
-
-    simulation.api.listeners.append(changed)
-    return departures
-
-
-def _described(simulation: Simulation, outcome: Outcome, departures: Counter[Departure]) -> Picture:
+def picture_of_plan(world: World, seconds: float) -> Picture:
+    """Plan the world and describe the outcome; objects and phases are those of the simulation."""
+    simulation, outcome = planned(world, seconds)
+    if simulation.stopped:
+        return ENDLESS
     found = {name: simulation.world.all(kind) for (_, name), kind in KINDS.items() if name in COMPARED}
-    refused = [
-        (f"{kind.name} {shortened(key)}", shortened(message))
-        for kind, key, message in simulation.controllers.refused_creates()
-    ]
-    reasons = {line.key: (line.reason, shortened(line.message)) for line in outcome.pods}
+    waiting = {line.key: (line.reason, shortened(line.message)) for line in outcome.pods if line.state is State.PENDING}
     rows = []
-    for one in simulation.world.all(KINDS.POD):
-        row = row_of(one.view)
+    for pod in simulation.world.all(KINDS.POD):
+        row = row_of(pod.view)
         if not row.node:
-            reason, message = reasons.get(one.key, ("", ""))
+            reason, message = waiting.get(pod.key, ("", ""))
             row = row._replace(reason=reason, message=message)
         rows.append(row)
     return Picture(
         Counter(shortened(note.message) for note in outcome.notes if note.level is Severity.ERROR),
-        Counter(refused),
+        {line.workload: shortened(line.message) for line in outcome.failed},
         objects_of(found),
         Counter(rows),
-        departures,
+        Counter(line_of(line) for line in outcome.pods if line.reason != NOT_CREATED),
     )
+
+
+def line_of(line: PodLine) -> Line:
+    """Return a line of an outcome in the words of a cluster, which does not tell what will happen."""
+    workload = line.workload or f"Pod {line.key}"
+    if line.state in pod_lines.ON_NODE:
+        return Line(workload, ON_NODE, line.node)
+    if line.state in (State.EVICTED, State.PREEMPTED, State.DELETED):
+        return Line(workload, line.state.value, line.last_node, line.evicted_after)
+    return Line(workload, line.state.value, line.last_node, None, line.reason, shortened(line.message))

@@ -15,7 +15,7 @@ import msgspec
 
 from moorage.client.protocol import Object, Raw
 from moorage.control.framework.world import controller_of
-from moorage.model.types.pod import Pod
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 
 #: Kinds whose objects are compared by name.
 COMPARED = ("ReplicaSet", "ControllerRevision", "PersistentVolumeClaim", "PersistentVolume")
@@ -33,23 +33,45 @@ class PodRow(NamedTuple):
     message: str
 
 
-class Departure(NamedTuple):
-    """A pod that was deleted or failed to stay: from which node, after how many seconds, and for which reason."""
+class Line(NamedTuple):
+    """What became of a pod that is or was there: one line for each, as in the outcome of a plan.
+
+    `seconds` is when a taint evicted it. Pods that are on their node have no reason.
+    """
 
     workload: str
+    state: str
     node: str
-    seconds: int
-    reason: str
+    seconds: int | None = None
+    reason: str = ""
+    message: str = ""
+
+
+ON_NODE, PENDING, REFUSED = "On node", "Pending", "Refused"
+REASON_OF_REFUSED = "Forbidden"
+EVICTED, PREEMPTED, DELETED = "Evicted", "Preempted", "Deleted"
+_ENDINGS = {"DeletionByTaintManager": EVICTED, "PreemptionByScheduler": PREEMPTED}
 
 
 class Picture(msgspec.Struct):
-    """What became of a world. `refusals` are of its documents, `refused_pods` of what controllers wanted to create."""
+    """What became of a world.
+
+    `refusals` are of its documents, `failed` of the pods that controllers wanted to create, by workload. `pods` are
+    those that are there at the end, `lines` all that have ever been. `is_endless`: pods are evicted or refused, and
+    replaced, without end; then nothing else is told.
+    """
 
     refusals: Counter[str]
-    refused_pods: Counter[tuple[str, str]]
+    failed: dict[str, str]
     objects: dict[str, list[str]]
     pods: Counter[PodRow]
-    departures: Counter[Departure]
+    lines: Counter[Line]
+    is_endless: bool = False
+
+
+ENDLESS = Picture(Counter(), {}, {}, Counter(), Counter(), is_endless=True)
+#: More pods than any world ends otherwise.
+MAX_ENDINGS = 250
 
 
 def shortened(text: str) -> str:
@@ -83,15 +105,55 @@ def row_of(view: Pod) -> PodRow:
     return PodRow(workload_of(view), view.spec.nodeName, status.phase, reason, shortened(message))
 
 
-def departure_of(old: Pod | None, new: Pod | None, seconds: float) -> Departure | None:
-    """Return the departure that a change of a pod is: the moment in which its deletion is asked for."""
-    if old is None or old.metadata.deletionTimestamp is not None:
-        return None
-    if new is not None and new.metadata.deletionTimestamp is None:
-        return None
-    told = new or old
-    reasons = [one.reason for one in told.status.conditions if one.type == _DISRUPTION and one.status == "True"]
-    return Departure(workload_of(old), old.spec.nodeName, round(seconds), "".join(reasons))
+class PodHistory:
+    """Every pod that has ever been, and how it ended: it finishes or is deleted, whichever is first."""
+
+    def __init__(self) -> None:
+        self._latest: dict[str, Pod] = {}
+        self._endings: dict[str, Line] = {}
+
+    def changed(self, old: Pod | None, new: Pod | None, seconds: float) -> None:
+        """Take in a change of a pod."""
+        pod = new or old
+        assert pod is not None
+        uid = pod.metadata.uid
+        self._latest[uid] = pod
+        if uid in self._endings:
+            return
+        if new is None or new.metadata.deletionTimestamp is not None:
+            reasons = [one.reason for one in pod.status.conditions if one.type == _DISRUPTION and one.status == "True"]
+            state = _ENDINGS.get("".join(reasons), DELETED)
+            when = round(seconds) if state == EVICTED else None
+            self._endings[uid] = Line(shown_workload(pod), state, pod.spec.nodeName, when)
+        elif pod.status.phase in FINISHED_PHASES:
+            self._endings[uid] = Line(shown_workload(pod), pod.status.phase, pod.spec.nodeName)
+
+    @property
+    def is_endless(self) -> bool:
+        return len(self._endings) > MAX_ENDINGS
+
+    def lines(self) -> Counter[Line]:
+        return Counter(self._line(uid, pod) for uid, pod in self._latest.items())
+
+    def _line(self, uid: str, pod: Pod) -> Line:
+        ending, status = self._endings.get(uid), pod.status
+        if ending is None:
+            row = row_of(pod)
+            state = ON_NODE if row.node else PENDING
+            return Line(shown_workload(pod), state, row.node, None, row.reason, row.message)
+        if ending.state in FINISHED_PHASES:
+            return ending._replace(reason=status.reason or status.phase, message=shortened(status.message))
+        return ending
+
+
+def shown_workload(pod: Pod) -> str:
+    """Return the workload that outcomes name: the Deployment of a ReplicaSet."""
+    return deployment_for(workload_of(pod))
+
+
+def deployment_for(workload: str) -> str:
+    """Return the Deployment for its ReplicaSet; worlds have no other ReplicaSets."""
+    return workload.replace("ReplicaSet", "Deployment").removesuffix("-…")
 
 
 def objects_of(found: Mapping[str, Iterable[Object]]) -> dict[str, list[str]]:
