@@ -166,7 +166,7 @@ class Linter:
         else:
             complaints = list(check_custom_object(document, defined, self._gates, strict=self._strict))
             if not any(complaint.rule == "rejected" for complaint in complaints):
-                self._admission.add_custom(document, defined.kind, lines)
+                complaints += self._admission.add_custom(document, defined.kind, lines)
         for complaint in complaints:
             refused = complaint.rule in ("rejected", "unserved-version")
             self.outcome.rejected_otherwise |= refused or (self._strict and complaint.rule in _STRICT_ERRORS)
@@ -196,7 +196,7 @@ class Linter:
             yield from check(subject, self._facts, refusals)
         self._requirements.add(subject)
         self._facts.add(subject)
-        self._admission.add(subject, is_refused=bool(errors))
+        yield from self._admission.add(subject, is_refused=bool(errors))
 
     def _judge_with_gates(self, subject: Subject, known: set[str]) -> Iterator[Complaint]:
         """Yield what the API server would refuse with the gates that the object needs: it does not look so far now."""

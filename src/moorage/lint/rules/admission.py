@@ -88,8 +88,11 @@ class AdmissionFacts:
         self._held_bytes = self._known = 0
         self._charged = 0
 
-    def add(self, subject: Subject, *, is_refused: bool) -> None:
-        """Take an object in; one that is refused anyway is not asked about again, nor is one that exists."""
+    def add(self, subject: Subject, *, is_refused: bool) -> Iterator[Complaint]:
+        """Take an object in; one that is refused anyway is not asked about again, nor is one that exists.
+
+        Where there is no room to hold it until the end, what is known so far decides at once.
+        """
         kind, pods = subject.served, subject.pods
         is_new = not is_refused and not exists_already(subject.document.raw)
         if kind is KINDS.RUNTIME_CLASS:
@@ -101,17 +104,26 @@ class AdmissionFacts:
             self._look_at(kind, view, is_new=is_new)
         if is_new:
             self._note_namespace(subject.document, kind, subject.lines)
-            if self._has_room(subject.document.raw):
-                self._held.append(_Held(subject.document.raw, kind, subject.view, pods, _places(subject)))
+            yield from self._hold(_Held(subject.document.raw, kind, subject.view, pods, _places(subject)))
 
-    def add_custom(self, document: Document, kind: Kind, lines: Lines) -> None:
+    def add_custom(self, document: Document, kind: Kind, lines: Lines) -> Iterator[Complaint]:
         """Take an object of a custom kind in, which is valid."""
         if exists_already(document.raw):
             return
         self._note_namespace(document, kind, lines)
-        if self._has_room(document.raw):
-            places = {"": place_in(document, kind, lines, "metadata")}
-            self._held.append(_Held(document.raw, kind, convert_view(document.raw, kind.view), None, places))
+        places = {"": place_in(document, kind, lines, "metadata")}
+        yield from self._hold(_Held(document.raw, kind, convert_view(document.raw, kind.view), None, places))
+
+    def _hold(self, held: _Held) -> Iterator[Complaint]:
+        if len(self._held) < _MAX_HELD:
+            self._held_bytes += len(msgspec.json.encode(held.raw))
+            if self._held_bytes <= _MAX_HELD_BYTES:
+                self._held.append(held)
+                return
+        refusals = [complaint for complaint, _ in self._judge(held)]
+        yield from refusals
+        if held.kind.template is not None and not refusals:
+            yield from (complaint for complaint, _ in self._judge_pods(held))
 
     def _look_at(self, kind: Kind, view: Any, *, is_new: bool) -> None:
         """Remember an object that others depend on. New classes and Services are admitted before they count."""
@@ -129,12 +141,6 @@ class AdmissionFacts:
         if name and name not in self._namespaces and len(self._namespaces) < _MAX_KNOWN:
             self._namespaces[name] = kind, place_in(document, kind, lines, "metadata.namespace")
 
-    def _has_room(self, raw: Raw) -> bool:
-        if len(self._held) >= _MAX_HELD:
-            return False
-        self._held_bytes += len(msgspec.json.encode(raw))
-        return self._held_bytes <= _MAX_HELD_BYTES
-
     def complaints(self) -> Iterator[PlacedComplaint]:
         """Yield what the API server would say of the held objects, and forget them."""
         yield from self._classes.complaints()
@@ -148,13 +154,10 @@ class AdmissionFacts:
                 continue  # it updates the first
             if one.view.metadata.name:
                 seen.add(one.key)
-            if self._is_concerned(one):
-                refusals = list(self._judge(one))
-                yield from refusals
-                if one.kind.template is not None and not refusals:
-                    workloads.append(one)
-            elif one.kind in (KINDS.PRIORITY_CLASS, KINDS.SERVICE):
-                self._world.put_view(one.kind, one.view)
+            refusals = list(self._judge(one))
+            yield from refusals
+            if one.kind.template is not None and not refusals:
+                workloads.append(one)
         for one in workloads:
             yield from self._judge_pods(one)
 
@@ -185,6 +188,8 @@ class AdmissionFacts:
 
     def _judge(self, held: _Held) -> Iterator[PlacedComplaint]:
         """Admit an object itself."""
+        if not self._is_concerned(held):
+            return
         if isinstance(held.kind, CustomKind):
             yield from self._judge_custom(held)
             return
@@ -212,7 +217,7 @@ class AdmissionFacts:
     def _judge_pods(self, held: _Held) -> Iterator[PlacedComplaint]:
         """Admit a workload's pod, and charge as many as it wants. The server's warning counts if pods are let in."""
         pods = held.pods
-        if pods is None:
+        if pods is None or not self._is_concerned(held):
             return
         pod = pod_from_template(held.raw, held.kind.name, held.namespace, pods)
         result = self._chain.admit(pod)
@@ -321,4 +326,5 @@ def _unused(quota: ResourceQuota) -> ResourceQuota:
         if (counting := usage_of(kind)) is not None
         for name in counting.names(quota.spec.hard)
     }
+    counted |= {name: _ZERO for name in quota.spec.hard if name.startswith("count/")}  # custom kinds, too
     return msgspec.structs.replace(quota, status=ResourceQuotaStatus(hard=quota.spec.hard, used=counted))

@@ -96,7 +96,8 @@ class AdmissionLookups(ObjectsWorld):
                 follower.learn(kind, _view(kind, item))
         for kind in LOOKED_UP:
             listing = await store.list(prefix_of(kind))
-            self._known[kind].update({_name(kind, item): _view(kind, item) for item in listing.items})
+            for item in listing.items:
+                self.put(kind, _name(kind, item), _view(kind, item))
         for item in (await store.list(prefix_of(KINDS.NODE))).items if self._labels_topology else ():
             self._learn_topology(item)
         self._changed()

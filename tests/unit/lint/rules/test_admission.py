@@ -4,6 +4,7 @@ import pytest
 from tests.unit.lint.linting import lint, pod, rules_of, stream, workload
 
 from moorage.lint.finding import Finding, Severity
+from moorage.lint.rules import admission
 
 RANGE = """apiVersion: v1
 kind: LimitRange
@@ -160,3 +161,39 @@ def test_a_claim_below_the_least_size_is_refused() -> None:
     (refused,) = lint(stream(claim, limits))
     assert refused.rule == "limit-range-refuses"
     assert refused.message.endswith("minimum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Gi")
+
+
+DEFINITION = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object}}
+"""
+
+
+def widget(name: str, namespace: str = "default") -> str:
+    return f"apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+
+
+def test_custom_objects_pass_the_same_chain() -> None:
+    (refused,) = lint(stream(widget("a"), widget("b"), DEFINITION, quota("{count/widgets.example.com: 1}")))
+    assert refused.message.startswith('widgets.example.com "b" is forbidden: exceeded quota: q, requested: count/')
+    (refused,) = lint(stream(DEFINITION, widget("a", "going"), GOING))
+    assert refused.message == (
+        'widgets.example.com "a" is forbidden: unable to create new content in namespace going because it is being '
+        "terminated"
+    )
+
+
+def test_objects_that_cannot_be_held_are_judged_by_what_stands_above_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "_MAX_HELD", 1)
+    pods = [pod("", name=name, metadata=", namespace: strict") for name in ("a", "b")]
+    deployment = workload("Deployment", "", name="web, namespace: strict")
+    assert rules_of(stream(STRICT, *pods, deployment)) == ["rejected", "rejected", "template-pods-rejected"]
