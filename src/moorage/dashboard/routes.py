@@ -15,6 +15,7 @@ from moorage.dashboard.questions import QUESTIONS
 from moorage.dashboard.source import ClusterSource, DashboardSettings
 from moorage.dashboard.state.board import Board, state_document
 from moorage.dashboard.state.history import NotKept
+from moorage.dashboard.state.page_names import page_names
 from moorage.dashboard.state.readings import readings
 from moorage.model.api_error import bad_request, failure
 from moorage.serve.http.messages import Request, Response, Stream
@@ -29,7 +30,8 @@ class StateRoutes:
     def __init__(self, source: ClusterSource, settings: DashboardSettings) -> None:
         self._source, self._wanted_gates = source, settings.feature_gates
         live = settings.kubeconfig is not None
-        self._extra = {"changes": {"allowed": live and settings.allow_changes, "dryRun": live}}
+        allowed = {"allowed": live and settings.allow_changes, "dryRun": live}
+        self._extra = {"changes": allowed, "names": page_names()}
 
     def add_to(self, routes: Routes) -> None:
         routes.add("GET", "/api/state", self._state)

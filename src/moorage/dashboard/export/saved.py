@@ -16,6 +16,7 @@ from moorage.dashboard.questions import QUESTIONS
 from moorage.dashboard.questions.base import Base, Part, parts_of
 from moorage.dashboard.questions.rows import rows
 from moorage.dashboard.simulator.children import run_and_exit, why_ended
+from moorage.dashboard.state.page_names import page_names
 from moorage.lint.sources import STDIN, STDIN_NAME
 from moorage.plan.input.inventory import Inventory
 from moorage.telemetry.logs import get_logger
@@ -84,7 +85,7 @@ def state_of(base: Base, paths: Sequence[str]) -> Document:
         "problem": "",
         "time": time.time(),
     }
-    return {"seq": 0, "source": source, **rows(base.simulation)}
+    return {"seq": 0, "source": source, "names": page_names(), **rows(base.simulation)}
 
 
 def address(view: str, **parameters: str) -> str:

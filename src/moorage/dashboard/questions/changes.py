@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from moorage.dashboard.questions.base import BadQuestion
+from moorage.dashboard.state.page_names import DEVICE_EFFECTS
 from moorage.lint.sources import Source
 from moorage.plan.input.inventory import Inventory
 from moorage.plan.node_changes import (
@@ -32,7 +33,6 @@ from moorage.plan.what_if import Changes
 
 MAX_CHANGES = 1_000
 MAX_TEXT = 1 << 20
-_DEVICE_EFFECTS = (*EFFECTS[:1], EFFECTS[2], "None")
 _RULE = "resource.k8s.io/v1beta2"
 
 
@@ -198,7 +198,7 @@ def device_rule(given: Any, path: str, name: str) -> dict[str, Any]:
     taint = {
         "key": _text(what.get("key"), f"{path}.key"),
         "value": _text(what.get("value", ""), f"{path}.value", empty=True),
-        "effect": _effect(what.get("effect"), f"{path}.effect", _DEVICE_EFFECTS),
+        "effect": _effect(what.get("effect"), f"{path}.effect", DEVICE_EFFECTS),
     }
     return {
         "apiVersion": _RULE,

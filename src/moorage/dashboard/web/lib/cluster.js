@@ -5,6 +5,7 @@
  *   cluster.pods       Map "ns/name" → {key, workload, node, phase}; workload "" and node "" where there is none
  *   cluster.workloads  Map workload → number of its pods
  *   cluster.happenings the last 2,000, newest last: [time, kind, subject, workload, detail]
+ *   cluster.names      well-known names: {effects, deviceEffects, evicting, hostname, pools}
  *   cluster.source, cluster.changes, cluster.seq, cluster.loaded, cluster.past (null, or the moment looked at)
  *   const stop = cluster.subscribe((change) => …)
  *     change = {all, source, nodes: Set of names (changed, new or gone), pods: Map key → node it was on before
@@ -34,6 +35,7 @@ export const cluster = {
   happenings: [],
   source: { kind: "", name: "", context: "", connected: false, problem: "", time: 0 },
   changes: { allowed: false, dryRun: false },
+  names: { effects: [], deviceEffects: [], evicting: "", hostname: "", pools: [] },
   seq: 0,
   loaded: false,
   past: null,
@@ -156,6 +158,7 @@ function take(state) {
   cluster.happenings = (state.happenings ?? []).slice(-HAPPENINGS);
   cluster.source = { ...cluster.source, ...state.source };
   cluster.changes = { ...cluster.changes, ...state.changes };
+  cluster.names = { ...cluster.names, ...state.names };
   cluster.seq = state.seq ?? 0;
   cluster.loaded = true;
   change.all = true;

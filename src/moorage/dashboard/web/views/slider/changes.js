@@ -20,8 +20,6 @@ export const KINDS = {
   addNodes: "Add nodes",
   apply: "Apply manifests",
 };
-export const EFFECTS = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
-export const DEVICE_EFFECTS = ["NoSchedule", "NoExecute", "None"];
 /** More changes than these are not read from an address. */
 export const MOST = 50;
 /** Longer addresses are neither written nor read: they do not survive a chat or a mail. */

@@ -6,11 +6,12 @@
  *
  * The form is built anew when its fields change, not when a value does: a slider that is dragged stays the same element.
  */
+import { cluster } from "../../lib/cluster.js";
 import { freshId, h, replace, setText } from "../../lib/dom.js";
 import { count, natural, number } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 import { combobox } from "../../parts/combobox.js";
-import { DEVICE_EFFECTS, EFFECTS, KINDS, describe, kindOf, missing, nodesIn } from "./changes.js";
+import { KINDS, describe, kindOf, missing, nodesIn } from "./changes.js";
 import { onNode, propose, workloadName } from "./proposals.js";
 import { keysOf, placed, scaleOf } from "./scales.js";
 import { scopeFields } from "./scope.js";
@@ -121,10 +122,10 @@ export class ChangeEditor {
     if (kind === "scale") return this.#scaleFields();
     if (kind === "addNodes") return this.#addFields();
     if (kind === "apply") return [this.#applyField()];
-    if (kind === "deviceTaint") return [...this.#deviceFields(), this.#keyField(), this.#effectField(DEVICE_EFFECTS), this.#valueField("device")];
+    if (kind === "deviceTaint") return [...this.#deviceFields(), this.#keyField(), this.#effectField(cluster.names.deviceEffects), this.#valueField("device")];
     const scope = scopeFields({ kind, what: this.#what, nodes: this.#hooks.nodes(), onscope: (nodes) => this.#put({ nodes }, true) });
-    if (kind === "untaint") return [this.#keyField(), this.#effectField(["", ...EFFECTS]), scope];
-    if (kind === "taint") return [this.#keyField(), this.#effectField(EFFECTS), scope, this.#valueField("node")];
+    if (kind === "untaint") return [this.#keyField(), this.#effectField(["", ...cluster.names.effects]), scope];
+    if (kind === "taint") return [this.#keyField(), this.#effectField(cluster.names.effects), scope, this.#valueField("node")];
     return [this.#keyField(), scope, this.#what.value === null ? null : this.#valueField("node"), this.#removeField()];
   }
 

@@ -1,6 +1,6 @@
 /** Proposes changes to begin with: the key that pods compare, on a node that has it, with the value that it has. */
+import { cluster } from "../../lib/cluster.js";
 import { natural } from "../../lib/format.js";
-import { EFFECTS } from "./changes.js";
 import { keysOf } from "./scales.js";
 
 /** A change of a kind that leaves everything as it is, as far as there is one. */
@@ -40,7 +40,7 @@ export function onNode(kind, key, nodes, otherwise, scope = null) {
   const where = scope ?? [row?.name ?? otherwise];
   if (kind === "label") return { nodes: where, key, value: row?.labels[key] ?? "" };
   const taint = row?.taints.find((one) => one.key === key);
-  return { nodes: where, key, value: taint?.value ?? "", effect: taint?.effect ?? EFFECTS[2] };
+  return { nodes: where, key, value: taint?.value ?? "", effect: taint?.effect ?? cluster.names.evicting };
 }
 
 export function workloadName({ kind, namespace, name }) {
@@ -51,5 +51,5 @@ function proposeDevice(facts) {
   const tainted = facts?.devicesTainted?.[0];
   const driver = facts?.devices?.[0]?.driver ?? "";
   const key = tainted?.key ?? Object.keys(facts?.deviceTaints ?? {})[0] ?? "";
-  return { driver, pool: "", device: "", key, value: tainted?.value ?? "", effect: tainted?.effect ?? "NoExecute" };
+  return { driver, pool: "", device: "", key, value: tainted?.value ?? "", effect: tainted?.effect ?? cluster.names.evicting };
 }

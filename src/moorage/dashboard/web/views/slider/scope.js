@@ -1,11 +1,9 @@
 /** Builds the fields that say on which nodes a change is made: one, a pool, those that have the taint, or all. */
+import { cluster } from "../../lib/cluster.js";
 import { freshId, h } from "../../lib/dom.js";
 import { count, natural } from "../../lib/format.js";
 import { combobox } from "../../parts/combobox.js";
 import { nodesIn } from "./changes.js";
-
-const POOLS = ["node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"];
-const HOST = "kubernetes.io/hostname";
 
 /** Returns a group of fields; `onscope` gets the new scope. */
 export function scopeFields({ kind, what, nodes, onscope }) {
@@ -76,13 +74,13 @@ function labelKeys(nodes) {
   const found = new Map();
   for (const row of nodes.values()) {
     for (const [key, value] of Object.entries(row.labels)) {
-      if (key === HOST) continue;
+      if (key === cluster.names.hostname) continue;
       const values = found.get(key) ?? new Map();
       values.set(value, (values.get(value) ?? 0) + 1);
       found.set(key, values);
     }
   }
-  const rank = (key) => (/(?:^|\/|-)(?:pool|nodepool|nodegroup)(?:-name)?$/.test(key) ? 0 : POOLS.includes(key) ? 1 : 2);
+  const rank = (key) => (/(?:^|\/|-)(?:pool|nodepool|nodegroup)(?:-name)?$/.test(key) ? 0 : cluster.names.pools.includes(key) ? 1 : 2);
   return [...found]
     .map(([key, values]) => ({ key, values }))
     .sort((a, b) => rank(a.key) - rank(b.key) || a.values.size - b.values.size || natural(a.key, b.key));

@@ -1,0 +1,20 @@
+"""Give the page the well-known names that it offers and asks for, so that it has no list of its own."""
+
+from typing import Any
+
+from moorage.model.well_known.labels import HOSTNAME, INSTANCE_TYPE, ZONE
+from moorage.model.well_known.taints import NO_EXECUTE
+from moorage.plan.node_changes import EFFECTS
+
+#: The effects that a taint of a device can have; with `None` it is only shown.
+DEVICE_EFFECTS = (EFFECTS[0], EFFECTS[2], "None")
+
+
+def page_names() -> dict[str, Any]:
+    return {
+        "effects": EFFECTS,
+        "deviceEffects": DEVICE_EFFECTS,
+        "evicting": NO_EXECUTE,
+        "hostname": HOSTNAME,
+        "pools": (INSTANCE_TYPE, ZONE),
+    }
