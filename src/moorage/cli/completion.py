@@ -34,12 +34,12 @@ def choices_of(param: click.Parameter, context: click.Context, incomplete: str) 
     if source is not None:
         prefix = f"{begun}," if begun and metavar.endswith(",") else ""
         word = word if prefix or not begun else incomplete
-        found = [choice._replace(value=prefix + choice.value) for choice in source(context, word)]
+        choices = [choice._replace(value=prefix + choice.value) for choice in source(context, word)]
     else:
-        found = [_from_click(item) for item in param.shell_complete(context, incomplete)]
+        choices = [_from_click(item) for item in param.shell_complete(context, incomplete)]
     if "FILE" in metavar or metavar == "DIRECTORY":
-        found.append(Choice("", kind=FILES if "FILE" in metavar else DIRECTORIES))
-    return [choice for choice in found if choice.kind or choice.value.startswith(incomplete)]
+        choices.append(Choice("", kind=FILES if "FILE" in metavar else DIRECTORIES))
+    return [choice for choice in choices if choice.kind or choice.value.startswith(incomplete)]
 
 
 def _from_click(item: CompletionItem[str]) -> Choice:
@@ -89,7 +89,7 @@ def _stories(_context: click.Context, _word: str) -> Iterable[Choice]:
     from moorage.demo.story import NoSuchStory, StoryError, all_stories, default_shelf
 
     try:
-        stories = [Choice(found.story.name, found.story.title) for found in all_stories(default_shelf())]
+        stories = [Choice(shelved.story.name, shelved.story.title) for shelved in all_stories(default_shelf())]
     except (NoSuchStory, StoryError):
         stories = []
     return [*stories, Choice("", kind=DIRECTORIES)]
@@ -137,12 +137,12 @@ def complete(root: click.Command, program: str, words: list[str], incomplete: st
     context, rest_are_arguments = found_context
     option, equals, value = incomplete.partition("=")
     if equals and option.startswith("--") and not rest_are_arguments:
-        found = _option(context, option)
-        if found is None or found.is_flag:
+        param = _option(context, option)
+        if param is None or param.is_flag:
             return []
         return [
             choice if choice.kind else choice._replace(value=f"{option}={choice.value}")
-            for choice in choices_of(found, context, value)
+            for choice in choices_of(param, context, value)
         ]
     if not rest_are_arguments:
         if words and (waiting := _option(context, words[-1])) is not None and not waiting.is_flag:
@@ -192,7 +192,7 @@ def _options(context: click.Context, incomplete: str) -> list[Choice]:
     """Return the options that are not given yet, or may be given again."""
     from click.core import ParameterSource
 
-    found = []
+    choices = []
     for param in context.command.get_params(context):
         if not isinstance(param, click.Option) or param.hidden:
             continue
@@ -202,8 +202,8 @@ def _options(context: click.Context, incomplete: str) -> list[Choice]:
         names = [name for name in (*param.opts, *param.secondary_opts) if name.startswith(incomplete)]
         long = [name for name in names if name.startswith("--")]
         text = " ".join((param.help or "").split())
-        found += [Choice(name, text) for name in long or names]
-    return found
+        choices += [Choice(name, text) for name in long or names]
+    return choices
 
 
 def _arguments(context: click.Context, incomplete: str) -> list[Choice]:
@@ -325,8 +325,8 @@ def answer_bash(choices: list[Choice], incomplete: str, quote: str, seen: str) -
             yield f"{choice.kind}\t{incomplete[kept:]}"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\{found[1]}"
+def _escaped(broken: re.Match[str]) -> str:
+    return f"\\{broken[1]}"
 
 
 def _after_break(word: str, quote: str) -> int:

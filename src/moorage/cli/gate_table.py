@@ -77,7 +77,7 @@ class GateTable(TerminalLines):
 
 
 def _cells(gate: str, row: Mapping[str, bool | None], components: Sequence[str]) -> list[str]:
-    readers = {one.value for known in GATES if known.name == gate for one in known.components}
+    readers = {component.value for known in GATES if known.name == gate for component in known.components}
     return [_cell(row.get(name), name in readers) for name in components]
 
 

@@ -68,10 +68,10 @@ class _Commands(click.Group):
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        found = _COMMANDS.get(name) or _HIDDEN.get(name)
-        if found is None:
+        row = _COMMANDS.get(name) or _HIDDEN.get(name)
+        if row is None:
             return None
-        module, _, attribute = found[0].partition(":")
+        module, _, attribute = row[0].partition(":")
         command: click.Command = getattr(
             importlib.import_module(f"moorage.cli.commands.{module}"), attribute or "command"
         )

@@ -261,11 +261,11 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
             show_default=True,
             help="The HTTP port of /metrics, /healthz and /readyz; 0 for any free one, -1 for none.",
         )
-        made = log_options(command)
+        decorated = log_options(command)
         added: list[Callable[[Command], Command]] = [served, bind_address_option]
         for option in (*added, *(_election_options(component) if elects else ())):
-            made = option(made)
-        return kubeconfig_option(_wait_option(context_option(gates_option(made))))
+            decorated = option(decorated)
+        return kubeconfig_option(_wait_option(context_option(gates_option(decorated))))
 
     return decorate
 
@@ -334,12 +334,12 @@ def etcd_options(function: Command) -> Command:
     @functools.wraps(function)
     def command(*arguments: Any, etcd_servers: tuple[str, ...], etcd: EtcdMaker, **others: Any) -> Any:
         servers = etcd_urls(",".join(etcd_servers), "--etcd-servers")
-        made = etcd(servers)
+        settings = etcd(servers)
         if etcd_servers and not servers:  # as of a variable that is not set: do not begin an empty cluster elsewhere
             raise click.BadParameter("names no server", param_hint="'--etcd-servers'")
-        if not servers and made != type(made)(servers=()):
+        if not servers and settings != type(settings)(servers=()):
             raise click.UsageError("The options of etcd need --etcd-servers.")
-        return function(*arguments, etcd=made if servers else None, **others)
+        return function(*arguments, etcd=settings if servers else None, **others)
 
     return click.option(
         "--etcd-servers",
@@ -391,12 +391,12 @@ def etcd_access_options(function: Command) -> Command:
         ("cafile", "FILE", "", "CA certificates of etcd, in PEM; the system's by default."),
         ("prefix", "PREFIX", "/registry", "The prefix of all keys in etcd."),
     )
-    made: Command = command
+    decorated: Command = command
     for name, metavar, default, text in values:
-        made = click.option(f"--etcd-{name}", default=default, metavar=metavar, show_default=bool(default), help=text)(
-            made
-        )
-    return made
+        decorated = click.option(
+            f"--etcd-{name}", default=default, metavar=metavar, show_default=bool(default), help=text
+        )(decorated)
+    return decorated
 
 
 def etcd_urls(text: str, option: str) -> tuple[str, ...]:

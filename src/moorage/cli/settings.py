@@ -49,12 +49,12 @@ class SettingsFile(NamedTuple):
 
     def table(self, names: list[str]) -> Mapping[str, Any]:
         """Return the table of a command, empty if absent. Raises SettingsError."""
-        found: Any = self.tables
+        table: Any = self.tables
         for depth, name in enumerate(names, 1):
-            found = found.get(name, {})
-            if not isinstance(found, dict):
+            table = table.get(name, {})
+            if not isinstance(table, dict):
                 raise SettingsError(f"{self.path}: {'.'.join(names[:depth])}: must be a table of options")
-        return found  # type: ignore[no-any-return]
+        return table  # type: ignore[no-any-return]
 
 
 class SettingsContext(click.Context):
@@ -126,14 +126,14 @@ def with_origins(error: click.UsageError) -> click.ClickException:
     wrong = getattr(error, "param", None)
     if isinstance(wrong, click.Option) and wrong.name in context.origins:
         return SettingsError(f"{context.origins[wrong.name]}: {error.message}")
-    said = error.format_message()
-    mentioned = [option for option in settable(context.command) if set(option.opts) & set(_OPTION.findall(said))]
+    message = error.format_message()
+    mentioned = [option for option in settable(context.command) if set(option.opts) & set(_OPTION.findall(message))]
     remarks = [
         f"\n({option.opts[0]} is set by {context.origins[option.name]}.)"
         for option in mentioned
         if option.name in context.origins
     ]
-    return click.UsageError(said + "".join(remarks), context) if remarks else error
+    return click.UsageError(message + "".join(remarks), context) if remarks else error
 
 
 def _names(context: click.Context) -> list[str]:
@@ -149,26 +149,26 @@ def _settings_of(context: SettingsContext) -> dict[str, _Setting]:
     names, command = _names(context), context.command
     by_key = {key: option.name or "" for option in settable(command) for key in keys_of(option)}
     below = list(command.commands) if isinstance(command, click.Group) else []
-    found: dict[str, _Setting] = {}
+    settings: dict[str, _Setting] = {}
     for file in _files(context):
         for key, value in file.table(names).items():
             origin = f"{file.path}: {'.'.join((*names, key))}"
             if key in by_key:
-                found[by_key[key]] = _Setting(value, origin, Path(file.path).absolute().parent)
+                settings[by_key[key]] = _Setting(value, origin, Path(file.path).absolute().parent)
             elif key not in below:
                 hint = _close(key, [*by_key, *below])
                 raise SettingsError(f"{origin}: `moorage {' '.join(names)}` has no option --{key}.{hint}")
     variables = {variable_of(names, key): parameter for key, parameter in by_key.items()}
     for variable, parameter in variables.items():
         if text := os.environ.get(variable):
-            found[parameter] = _Setting(text, variable)
+            settings[parameter] = _Setting(text, variable)
     prefix = variable_of(names, "")
     others = tuple(variable_of((*names, name), "") for name in below)
     for variable in sorted(os.environ):
         if variable.startswith(prefix) and variable not in variables and not variable.startswith(others or ("\0",)):
             hint = _close(variable, list(variables))
             click.echo(f"moorage: {variable} sets no option of `moorage {' '.join(names)}`.{hint}", err=True)
-    return found
+    return settings
 
 
 def _close(word: str, known: list[str]) -> str:

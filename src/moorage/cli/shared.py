@@ -191,7 +191,7 @@ def read_devices(values: tuple[str, ...], texts: Mapping[str, str] = MappingProx
     from moorage.lint.sources import reason_of
     from moorage.run.devices.spec import DeviceSpecError, parse_devices
 
-    found: list[DeviceSet] = []
+    devices: list[DeviceSet] = []
     for value in values:
         try:
             text = value if "=" in value else texts.get(value)
@@ -203,13 +203,13 @@ def read_devices(values: tuple[str, ...], texts: Mapping[str, str] = MappingProx
             raise click.BadParameter(str(error), param_hint="'--devices'") from None
         if not read:
             say(f"--devices: {value} names no devices")
-        found += read
-    return tuple(found)
+        devices += read
+    return tuple(devices)
 
 
-def coloured(wanted: str) -> bool:
-    if wanted != "auto":
-        return wanted == "always"
+def coloured(choice: str) -> bool:
+    if choice != "auto":
+        return choice == "always"
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

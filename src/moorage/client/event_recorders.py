@@ -300,8 +300,8 @@ class SeriesRecorder:
         state = self._states.get(by)
         if state is None:
             state = self._states[by] = EventSeriesState(by, f"{by}-{self._host}")
-        for wanted in state.report(self._now(), regarding, kind, reason, action, note, related):
-            self._sender.put(wanted)
+        for event_action in state.report(self._now(), regarding, kind, reason, action, note, related):
+            self._sender.put(event_action)
 
     async def run(self) -> None:
         rounds = 0
@@ -338,5 +338,5 @@ class CountingRecorder:
         host: str = "",
     ) -> None:
         """`involved` is an ObjectReference, `kind` is NORMAL or WARNING, `host` the node of a kubelet."""
-        for wanted in self._state.report(self._now(), involved, kind, reason, message, annotations, host):
-            self._sender.put(wanted)
+        for event_action in self._state.report(self._now(), involved, kind, reason, message, annotations, host):
+            self._sender.put(event_action)

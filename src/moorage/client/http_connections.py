@@ -69,13 +69,13 @@ class Stream:
                 return b""
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
-        found = b"".join(self._pieces) if len(self._pieces) > 1 else self._pieces[0]
+        piece = b"".join(self._pieces) if len(self._pieces) > 1 else self._pieces[0]
         self._pieces.clear()
         self._size = 0
         if self._paused:
             self._paused = False
             self._transport.resume_reading()
-        return found
+        return piece
 
     def feed(self, piece: bytes) -> None:
         self._pieces.append(piece)
@@ -381,8 +381,8 @@ def _why(error: OSError | UnicodeError) -> str:
 
 def _detect_dead_peers(transport: asyncio.BaseTransport) -> None:
     """Enable TCP keep-alive, so that a watch notices a dead peer within minutes."""
-    found = transport.get_extra_info("socket")
+    raw_socket = transport.get_extra_info("socket")
     with suppress(OSError, AttributeError):
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
-        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEP_ALIVE_SECONDS)
+        raw_socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        raw_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _KEEP_ALIVE_SECONDS)
+        raw_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _KEEP_ALIVE_SECONDS)

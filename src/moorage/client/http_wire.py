@@ -179,11 +179,11 @@ def _revision(text: str) -> int:
 def read_page(kind: Kind, body: bytes) -> Page:
     """Decode a list. Raises Unreachable if the body is not one."""
     try:
-        found = _LIST.decode(body)
-        items = [_object(kind, _HEAD.decode(item), bytes(item)) for item in found.items or ()]
+        listing = _LIST.decode(body)
+        items = [_object(kind, _HEAD.decode(item), bytes(item)) for item in listing.items or ()]
     except _NOT_JSON as error:
         raise _unreadable("a list", error) from None
-    return Page(items, _revision(found.metadata.resourceVersion), found.metadata.continues)
+    return Page(items, _revision(listing.metadata.resourceVersion), listing.metadata.continues)
 
 
 def read_events(kind: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:
@@ -196,10 +196,10 @@ def read_events(kind: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | 
                 return events, _error_event(event)
             head = _HEAD.decode(event.object)
             if event_type is EventType.BOOKMARK:
-                found = Object(kind, "", _revision(head.metadata.resourceVersion), raw={})
+                item = Object(kind, "", _revision(head.metadata.resourceVersion), raw={})
             else:
-                found = _object(kind, head, bytes(event.object))
-            events.append(WatchEvent(event_type, found))
+                item = _object(kind, head, bytes(event.object))
+            events.append(WatchEvent(event_type, item))
     except _NOT_JSON as error:
         raise _unreadable("watch events", error) from None
     return events, None

@@ -160,23 +160,23 @@ class Informer:
     def _compare(self, listing: Listing) -> list[Delta]:
         """Replace the cache by the list; return the changes, deletions first."""
         cache = self.cache
-        found = {item.key: item for item in listing.items}
+        listed = {item.key: item for item in listing.items}
         deleted: list[Delta] = []
         changed: list[Delta] = []
         for key, old in cache.items():
-            new = found.get(key)
+            new = listed.get(key)
             if new is None:
                 deleted.append(Delta(old, None))
             elif new.uid != old.uid:  # possibly at the same revision, if the server started over
                 deleted.append(Delta(old, None))
                 changed.append(Delta(None, new))
             elif new.revision == old.revision:
-                found[key] = old  # it may be decoded already
+                listed[key] = old  # it may be decoded already
             else:
                 changed.append(Delta(old, new))
-        changed += [Delta(None, new) for key, new in found.items() if key not in cache]
+        changed += [Delta(None, new) for key, new in listed.items() if key not in cache]
         cache.clear()
-        cache.update(found)
+        cache.update(listed)
         return deleted + changed
 
     @operation(_informer)

@@ -23,10 +23,10 @@ class RefusalLog:
 
     def note(self, refusal: ApiError) -> None:
         """Log a refusal for want of a right, with the rule that would allow it, if it is the first of its kind."""
-        found = _CANNOT.search(refusal.message) if refusal.code == 403 else None
-        if found is None or found.groups() in self._logged or len(self._logged) >= _MAX_LOGGED:
+        match = _CANNOT.search(refusal.message) if refusal.code == 403 else None
+        if match is None or match.groups() in self._logged or len(self._logged) >= _MAX_LOGGED:
             return
-        self._logged.add(found.groups())
-        user, verb, resource, group = found.groups()
+        self._logged.add(match.groups())
+        user, verb, resource, group = match.groups()
         rule = f'{{apiGroups: ["{group}"], resources: ["{resource}"], verbs: ["{verb}"]}}'
         self._log.error("Forbidden: no role of this component has the rule", user=user, rule=rule, err=refusal.message)

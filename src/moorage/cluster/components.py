@@ -79,10 +79,10 @@ class ComponentProcess(ABC):
         self._server = Server(self._answer)
         self._tasks: list[asyncio.Task[None]] = []
         if process.election is not None:
-            said = "1 while this process leads, 0 while it waits for the Lease."
+            help_text = "1 while this process leads, 0 while it waits for the Lease."
             lease = (process.lease[1] or process.component,)
             self.metrics.gauge_function(
-                "leader_election_master_status", said, lambda: {lease: float(self.leads)}, ("name",)
+                "leader_election_master_status", help_text, lambda: {lease: float(self.leads)}, ("name",)
             )
 
     @abstractmethod
@@ -239,8 +239,8 @@ class ControllerManagerProcess(ComponentProcess):
             signers.token,
         )
         recorder = CountingRecorder(self.sender, process.component)
-        made = [row.make(context) for row in controllers]
-        self._manager = ControllerManager(self.client, recorder, made, self.metrics)
+        running = [row.make(context) for row in controllers]
+        self._manager = ControllerManager(self.client, recorder, running, self.metrics)
 
     async def work(self) -> None:
         await self._manager.run()

@@ -227,15 +227,15 @@ class ControlPlane:
     async def _start_components(self, server: ApiServer) -> None:
         """Start kubelets, scheduler and controllers; on a shared store each where it is elected."""
         settings, gates = self.settings, self.settings.gates
-        wanted = await self._nodes_to_make(server)
-        made: dict[str, tuple[User, Callable[[Metrics], Coroutine[Any, Any, Parts]]]] = {}
+        nodes = await self._nodes_to_make(server)
+        components: dict[str, tuple[User, Callable[[Metrics], Coroutine[Any, Any, Parts]]]] = {}
         if settings.simulates:
-            made["moorage-kubelet"] = KUBELETS, partial(self._kubelet_parts, server, gates[Component.KUBELET])
-        made["kube-scheduler"] = SCHEDULER, partial(self._scheduler_parts, server, gates[Component.SCHEDULER])
+            components["moorage-kubelet"] = KUBELETS, partial(self._kubelet_parts, server, gates[Component.KUBELET])
+        components["kube-scheduler"] = SCHEDULER, partial(self._scheduler_parts, server, gates[Component.SCHEDULER])
         if chosen(settings.controllers, simulated=settings.simulates):
             controllers = partial(self._controller_parts, server, gates[Component.CONTROLLER_MANAGER])
-            made["kube-controller-manager"] = CONTROLLER_MANAGER, controllers
-        for lease, (user, make) in made.items():
+            components["kube-controller-manager"] = CONTROLLER_MANAGER, controllers
+        for lease, (user, make) in components.items():
             if server.api.store.is_shared:
                 client = LoopbackClient(server.api, lease, user)
                 self._run(run_elected(client, lease, settings.election, server.metrics, make))
@@ -246,7 +246,7 @@ class ControlPlane:
                 await self._kubelets.synced()
                 await self._kubelets.devices_published(_PUBLISHING_SECONDS)
         if server.api.store.is_shared and settings.simulates:
-            await self._nodes_are_ready(LoopbackClient(server.api, "moorage-up"), wanted)
+            await self._nodes_are_ready(LoopbackClient(server.api, "moorage-up"), nodes)
 
     async def _kubelet_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
         client = LoopbackClient(server.api, "kubelet", KUBELETS)
@@ -269,14 +269,14 @@ class ControlPlane:
             return self.settings.nodes
         return 0 if await server.api.store.count(prefix_of(KINDS.NODE)) else DEFAULT_NODES
 
-    async def _nodes_are_ready(self, client: LoopbackClient, wanted: int) -> None:
+    async def _nodes_are_ready(self, client: LoopbackClient, count: int) -> None:
         """Wait for so many nodes and all others, which another process may run, for a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PUBLISHING_SECONDS):
                 while True:
                     nodes = (await client.list_all(KINDS.NODE)).items
                     self._node_count = len(nodes)
-                    if len(nodes) >= wanted and all(is_ready(node.view) for node in nodes):
+                    if len(nodes) >= count and all(is_ready(node.view) for node in nodes):
                         return
                     await asyncio.sleep(_LOOK_EVERY)
 

@@ -169,11 +169,11 @@ class IsolatedEvaluations(Evaluations):
 
     def _recall(self, account: Account, question: CelQuestion) -> CelAnswer | None:
         """Return the answer that another account was given."""
-        found = self._answers.get(question)
-        if found is not None:
+        answer = self._answers.get(question)
+        if answer is not None:
             self._answers.move_to_end(question)
-            account.note(question, found._replace(cost=0))
-        return found
+            account.note(question, answer._replace(cost=0))
+        return answer
 
     def _renew(self, account: Account, now: float) -> bool:
         if account.spent_since is None or now < account.spent_since + BUDGET_SECONDS:

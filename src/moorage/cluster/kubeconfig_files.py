@@ -72,8 +72,8 @@ class KubeconfigPlace:
         """Write it, after everything else is ready: clients wait for the file. Raises CannotStart."""
         if self._wanted is None and self._data_dir is None:
             self._temporary = Path(tempfile.mkdtemp(prefix="moorage-"))
-        said = {"directory": str(self._data_dir.absolute())} if self._data_dir is not None else {}
-        config = kubeconfig_of(self.context, login, **said)
+        extra = {"directory": str(self._data_dir.absolute())} if self._data_dir is not None else {}
+        config = kubeconfig_of(self.context, login, **extra)
         for file in self._files():
             force = self._force or file.path != self._wanted
             try:

@@ -39,9 +39,9 @@ async def settled(client: Client, seconds: float) -> str:
 
 async def _unsettled(client: Client) -> AsyncIterator[str]:
     for kind, is_settled in ((KINDS.NODE, is_ready), *((kind, _workload) for kind in _WORKLOADS), (KINDS.POD, _pod)):
-        for found in (await client.list_all(kind)).items:
-            if not is_settled(found.view):
-                yield f"{kind.name.lower()} {found.key}"
+        for item in (await client.list_all(kind)).items:
+            if not is_settled(item.view):
+                yield f"{kind.name.lower()} {item.key}"
 
 
 def _conditions(view: Any) -> Iterator[tuple[str, str]]:
@@ -52,8 +52,8 @@ def _workload(view: Any) -> bool:
     """Return whether its controller has seen it and made its pods."""
     if (view.status.observedGeneration or 0) < (view.metadata.generation or 0):
         return False
-    wanted = getattr(view.spec, "replicas", None)
-    return wanted is None or (view.status.replicas or 0) == wanted
+    replicas = getattr(view.spec, "replicas", None)
+    return replicas is None or (view.status.replicas or 0) == replicas
 
 
 def _pod(pod: Any) -> bool:

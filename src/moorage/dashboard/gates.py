@@ -29,7 +29,7 @@ def gates_document(live: LiveGates | None, wanted: Mapping[str, bool]) -> dict[s
     """Return the answer to `GET /api/gates`. Without `live`, all components have the defaults and what is `wanted`."""
     values = live.table() if live is not None else values_of(gates_from(dict(wanted)))
     known = live.known() if live is not None else None
-    found = skews(known) if known is not None else []
+    differences = skews(known) if known is not None else []
     others = [name for name in values if name not in _BY_NAME]
     return {
         "told": live is not None,
@@ -37,7 +37,7 @@ def gates_document(live: LiveGates | None, wanted: Mapping[str, bool]) -> dict[s
         "silent": [] if known is None else [component.value for component in Component if component not in known],
         "gates": [_gate(gate, values[gate.name]) for gate in GATES],
         "others": [{"name": name, "values": values[name]} for name in others[:MAX_OTHERS]],
-        "skews": [_skew(skew) for skew in found],
+        "skews": [_skew(skew) for skew in differences],
         "problems": list(live.problems) if live is not None else [],
     }
 

@@ -76,26 +76,26 @@ class StateRoutes:
         history, seq = self._board.history, _number(values[0], "moment")
         try:
             back = "back" in request.query
-            found = history.steps_back(upto=seq, most=_MAX_STEPS) if back else history.steps(after=seq, most=_MAX_STEPS)
+            steps = history.steps_back(upto=seq, most=_MAX_STEPS) if back else history.steps(after=seq, most=_MAX_STEPS)
         except NotKept as error:
             raise failure(404, "NotFound", str(error)) from None
-        return as_json({"steps": found})
+        return as_json({"steps": steps})
 
     async def _gates(self, request: Request, _: tuple[str, ...]) -> Answer:
         return as_json(gates_document(await self._source.gates(), self._wanted_gates))
 
     async def _node(self, request: Request, values: tuple[str, ...]) -> Answer:
-        found = await self._source.node(values[0])
-        if found is None:
+        document = await self._source.node(values[0])
+        if document is None:
             raise failure(404, "NotFound", f"there is no node {values[0]!r}")
-        return as_json(found)
+        return as_json(document)
 
     async def _pod(self, request: Request, values: tuple[str, ...]) -> Answer:
         key = "/".join(values)
-        found = await self._source.pod(key)
-        if found is None:
+        document = await self._source.pod(key)
+        if document is None:
             raise failure(404, "NotFound", f"there is no pod {key!r}")
-        return as_json(found)
+        return as_json(document)
 
     async def _readings(self, request: Request, _: tuple[str, ...]) -> Answer:
         texts = body_of(request).get("texts")

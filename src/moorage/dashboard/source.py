@@ -156,7 +156,7 @@ class LiveCluster:
         missing = [Missing(kind.name, refusals[kind.plural]) for kind in WANTED if kind.plural in refusals]
         return InputSpec(
             live=LiveInput(live.access.server, live.access.namespace, missing, gates),
-            objects=[_document(kind, one) for kind in WANTED for one in live.all(kind)],
+            objects=[_document(kind, item) for kind in WANTED for item in live.all(kind)],
             feature_gates=settings.feature_gates,
             seed=settings.seed,
             namespace=settings.namespace,
@@ -174,9 +174,9 @@ class LiveCluster:
         problems: list[str] = []
         await ask_server(self.live.client, texts, problems)
         await asyncio.to_thread(ask_endpoints, self._settings.endpoints, texts, problems)
-        found = gates_in(texts, problems)
-        self._gates = (time.monotonic(), found)
-        return found
+        gates = gates_in(texts, problems)
+        self._gates = (time.monotonic(), gates)
+        return gates
 
     async def node(self, name: str) -> Document | None:
         row = self.board.rows.nodes.get(name)
@@ -199,12 +199,12 @@ class LiveCluster:
         return self._actions
 
 
-def _document(kind: Kind, one: Object) -> Document | msgspec.Raw:
+def _document(kind: Kind, item: Object) -> Document | msgspec.Raw:
     """Return an object with its kind, which objects in lists do not name; not decoded, where it came as JSON."""
-    if not one.body.startswith(b"{"):
-        return {"apiVersion": kind.api_version, "kind": kind.name, **one.raw}
+    if not item.body.startswith(b"{"):
+        return {"apiVersion": kind.api_version, "kind": kind.name, **item.raw}
     return msgspec.Raw(
-        b'{"apiVersion":"%b","kind":"%b",' % (kind.api_version.encode(), kind.name.encode()) + one.body[1:]
+        b'{"apiVersion":"%b","kind":"%b",' % (kind.api_version.encode(), kind.name.encode()) + item.body[1:]
     )
 
 
@@ -274,7 +274,7 @@ class FileCluster:
     def _show(self, part: Document) -> None:
         """Put the rows of a plan on the board: pages see what a change of the files changed."""
         board, table = self.board, part["pods"]
-        self._unread = tuple(Unread(*one) for one in part["refused"])
+        self._unread = tuple(Unread(*refused) for refused in part["refused"])
         nodes = {row["name"]: row for row in part["nodes"]}
         pods = {}
         for key, workload, node, phase in table["rows"]:
@@ -303,18 +303,18 @@ class FileCluster:
 
     def _stamps(self) -> dict[str, tuple[int, int]]:
         """Return when each file was written and how large it is."""
-        found: dict[str, tuple[int, int]] = {}
+        stamps: dict[str, tuple[int, int]] = {}
         for name in self._settings.files:
             path = Path(name)
-            for one in [path, *path.rglob("*")] if path.is_dir() else [path]:
-                if len(found) >= _MAX_WATCHED_FILES:
-                    return found
+            for file in [path, *path.rglob("*")] if path.is_dir() else [path]:
+                if len(stamps) >= _MAX_WATCHED_FILES:
+                    return stamps
                 try:
-                    status = one.stat()
+                    status = file.stat()
                 except OSError:
                     continue
-                found[str(one)] = (status.st_mtime_ns, status.st_size)
-        return found
+                stamps[str(file)] = (status.st_mtime_ns, status.st_size)
+        return stamps
 
     async def node(self, name: str) -> Document | None:
         return await self._details({"node": name})

@@ -150,11 +150,11 @@ def find_kubectl(named: str = "") -> str:
             [program, "version", "--client", "--output", "json"], capture_output=True, text=True, timeout=_SECONDS
         )
         version = json.loads(printed.stdout)["clientVersion"]
-        found = (int(version["major"]), int(version["minor"].rstrip("+")))
+        number = (int(version["major"]), int(version["minor"].rstrip("+")))
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError, AttributeError):
         raise NoKubectl(f"{program} does not say which version it is") from None
-    if found < OLDEST:
-        raise NoKubectl(f"{program} is version {found[0]}.{found[1]}, and {_OLDEST_TEXT} or newer is needed")
+    if number < OLDEST:
+        raise NoKubectl(f"{program} is version {number[0]}.{number[1]}, and {_OLDEST_TEXT} or newer is needed")
     return program
 
 

@@ -30,12 +30,12 @@ def in_words(sight: Sight) -> str:
     pod = _POD.fullmatch(pattern)
     if pod is not None:
         return _pods(pod, times)
-    said = f'"{_text(pattern)}"'
+    quoted = f'"{_text(pattern)}"'
     if times == 0:
-        return f"{said} is not there"
+        return f"{quoted} is not there"
     if times is None:
-        return f"it says {said}"
-    return f"it says {said} once" if times == 1 else f"it says {said} {times} times"
+        return f"it says {quoted}"
+    return f"it says {quoted} once" if times == 1 else f"it says {quoted} {times} times"
 
 
 def expectations(step: StoryStep) -> list[str]:
@@ -60,12 +60,12 @@ def _pods(pod: re.Match[str], times: int | None) -> str:
 def _text(pattern: str) -> str:
     """Return the text that a pattern stands for, with a few choices spelled out and all else as a gap."""
     words = pattern.removeprefix("^").removesuffix("$")
-    found = list(_CHOICE.finditer(words))
-    options = [match[1].split("|") if match[1] is not None else list(match[2]) for match in found]
+    choices = list(_CHOICE.finditer(words))
+    options = [match[1].split("|") if match[1] is not None else list(match[2]) for match in choices]
     count = 1
     for option in options:
         count *= len(option)
-    if found and count <= _MAX_CHOICES:
+    if choices and count <= _MAX_CHOICES:
         template = _CHOICE.sub("\0", words)
         filled = [_fill(template, choice) for choice in product(*options)]
         return _OR.join(_plain(text) for text in filled)

@@ -136,8 +136,10 @@ class _Reader:
                 self._read_step()
             elif line.startswith("- ") and self._steps and not any(self._said):
                 self._add_outcome(line[2:])
-            elif not self._steps and not any(self._said) and (found := _HEADER.fullmatch(line)):
-                self._header[found[1]] = found[2].replace("`", "").replace(" ", "" if found[1] == "Gates" else " ")
+            elif not self._steps and not any(self._said) and (header_line := _HEADER.fullmatch(line)):
+                self._header[header_line[1]] = (
+                    header_line[2].replace("`", "").replace(" ", "" if header_line[1] == "Gates" else " ")
+                )
             elif line.startswith(("```", "- ", "#")):
                 raise self._error(f"a story has paragraphs, {_FENCE} and lists of outcomes only, not {line!r}")
             else:
@@ -171,18 +173,24 @@ class _Reader:
         step = self._steps[-1]
         if text == "fails":
             self._steps[-1] = step._replace(fails=True)
-        elif found := _WITHIN.fullmatch(text):
-            if not 0 < int(found[1]) <= _MAX_SECONDS:
+        elif outcome := _WITHIN.fullmatch(text):
+            if not 0 < int(outcome[1]) <= _MAX_SECONDS:
                 raise self._error(f"seconds must be between 1 and {_MAX_SECONDS}")
-            self._steps[-1] = step._replace(seconds=int(found[1]))
-        elif found := _SHOWS.fullmatch(text):
-            negated = found[1] == "does not show"
-            if negated and found[3]:
+            self._steps[-1] = step._replace(seconds=int(outcome[1]))
+        elif outcome := _SHOWS.fullmatch(text):
+            negated = outcome[1] == "does not show"
+            if negated and outcome[3]:
                 raise self._error("what is not shown is not shown any number of times")
             times = (
-                0 if negated else None if found[3] is None else 1 if found[3] == "once" else int(found[3].split()[0])
+                0
+                if negated
+                else None
+                if outcome[3] is None
+                else 1
+                if outcome[3] == "once"
+                else int(outcome[3].split()[0])
             )
-            self._steps[-1] = step._replace(sights=(*step.sights, Sight(self._compile(found[2]), times)))
+            self._steps[-1] = step._replace(sights=(*step.sights, Sight(self._compile(outcome[2]), times)))
         else:
             known = "shows `…`, shows `…` once, shows `…` N times, does not show `…`, fails, within N s"
             raise self._error(f"not an outcome: {text!r}; there are: {known}")

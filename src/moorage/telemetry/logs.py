@@ -37,7 +37,7 @@ def configure(
     """
     if log_format not in ("text", "json"):
         raise ValueError(f"unknown log format {log_format!r}: expected text or json")
-    for handler in [one for one in _ROOT.handlers if isinstance(one, _StreamHandler)]:
+    for handler in [known for known in _ROOT.handlers if isinstance(known, _StreamHandler)]:
         _ROOT.removeHandler(handler)
     handler = _StreamHandler(stream)
     handler.setFormatter((JsonFormatter if log_format == "json" else KlogFormatter)(clock))

@@ -197,14 +197,14 @@ class Metrics:
         self._included.append(other)
 
     def exclude(self, other: "Metrics") -> None:
-        self._included = [one for one in self._included if one is not other]
+        self._included = [included for included in self._included if included is not other]
 
     def families(self) -> list[Family]:
-        found: dict[str, Family] = {}
+        families: dict[str, Family] = {}
         for other in self._included:
-            found.update((family.name, family) for family in other.families())
-        found.update(self._families)
-        return [found[name] for name in sorted(found)]
+            families.update((family.name, family) for family in other.families())
+        families.update(self._families)
+        return [families[name] for name in sorted(families)]
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         return render(self.families(), accept)
@@ -274,8 +274,8 @@ def add_feature_metrics(metrics: Metrics, gates: Mapping[Component, GateSet]) ->
         for gate in GATES
         if component in gate.components
     }
-    said = "This metric records the data about the stage and enablement of a k8s feature."
-    metrics.gauge_function(NAME, said, lambda: values, ("name", "stage", "component"))
+    help_text = "This metric records the data about the stage and enablement of a k8s feature."
+    metrics.gauge_function(NAME, help_text, lambda: values, ("name", "stage", "component"))
 
 
 _STAT = Path("/proc/self/stat")

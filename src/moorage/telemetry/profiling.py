@@ -207,7 +207,9 @@ def to_speedscope(profile: CpuProfile) -> bytes:
         "exporter": "moorage",
         "name": "CPU",
         "activeProfileIndex": 0,
-        "shared": {"frames": [{"name": one.name, "file": one.file, "line": line} for one, line in frames]},
+        "shared": {
+            "frames": [{"name": function.name, "file": function.file, "line": line} for function, line in frames]
+        },
         "profiles": [
             {
                 "type": "sampled",

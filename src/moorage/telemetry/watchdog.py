@@ -56,10 +56,10 @@ _DESCRIBED: dict[CodeType, Describe] = {}
 
 def operation(describe: Describe | str) -> Callable[[F], F]:
     """Declare that a function is an operation of the event loop. `describe` is given the function's local variables."""
-    told: Describe = (lambda local: Operation(describe)) if isinstance(describe, str) else describe
+    description: Describe = (lambda local: Operation(describe)) if isinstance(describe, str) else describe
 
     def declare(function: F) -> F:
-        _DESCRIBED[function.__code__] = told
+        _DESCRIBED[function.__code__] = description
         return function
 
     return declare
@@ -75,11 +75,11 @@ def look(frame: FrameType | None) -> StackSample:
         describe = _DESCRIBED.get(code)
         if describe is not None:
             try:
-                found = describe(frame.f_locals)
+                current = describe(frame.f_locals)
             except Exception:  # a local variable that is not set yet
-                found = Operation(OTHER)
-            label = label or found.label
-            fields = {name: _short(value) for name, value in found.fields.items()} | fields
+                current = Operation(OTHER)
+            label = label or current.label
+            fields = {name: _short(value) for name, value in current.fields.items()} | fields
         frame = frame.f_back
     return StackSample(label or OTHER, tuple(fields.items()), at)
 
@@ -101,8 +101,8 @@ class Watchdog:
     """Watches one event loop from `start`, which that loop calls, to `stop`."""
 
     def __init__(self, metrics: Metrics) -> None:
-        said = "Time for which one operation kept the event loop from all others, of 50 milliseconds and more."
-        self._stalls = metrics.histogram("moorage_event_loop_stall_seconds", said, ("operation",), _BUCKETS)
+        help_text = "Time for which one operation kept the event loop from all others, of 50 milliseconds and more."
+        self._stalls = metrics.histogram("moorage_event_loop_stall_seconds", help_text, ("operation",), _BUCKETS)
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._loop_thread = 0

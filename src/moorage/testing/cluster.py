@@ -73,8 +73,8 @@ def eventually(condition: Callable[[], T], *, seconds: float = 60.0) -> T:
     while True:
         late = time.monotonic() > deadline
         try:
-            if found := condition():
-                return found
+            if outcome := condition():
+                return outcome
         except AssertionError:
             if late:
                 raise

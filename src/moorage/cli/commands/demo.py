@@ -69,27 +69,27 @@ def command(wanted: str, pauses: bool | None, keeps: bool, port: int, plain: boo
 def _list(shelf: Path) -> None:
     from moorage.demo.story import all_stories
 
-    stories = [found.story for found in all_stories(shelf)]
+    stories = [shelved.story for shelved in all_stories(shelf)]
     names = max((len(story.name) for story in stories), default=0)
     titles = max((len(story.title) for story in stories), default=0)
     for story in stories:
         click.echo(f"{story.name:{names}}  {story.title:{titles}}  {story.document}".rstrip())
 
 
-def _play(found: OnShelf, pauses: bool, keeps: bool, port: int, plain: bool) -> int:
+def _play(shelved: OnShelf, pauses: bool, keeps: bool, port: int, plain: bool) -> int:
     from moorage.cli.shared import coloured
     from moorage.demo.cluster import Kubectl, find_kubectl, story_cluster
     from moorage.demo.play import Screen, play
 
     screen = Screen(click.echo, coloured=not plain and coloured("auto"))
     program = find_kubectl()
-    screen.opening(found.story, str(found.folder), program)
+    screen.opening(shelved.story, str(shelved.folder), program)
     held = False
-    with story_cluster(found.story.gates, port, keeps=lambda: keeps) as cluster:
-        kubectl = Kubectl(program, cluster.kubeconfig, cluster.directory, found.folder)
-        held = play(found.story, kubectl.run, screen, cluster.check_alive, _pause if pauses else None)
+    with story_cluster(shelved.story.gates, port, keeps=lambda: keeps) as cluster:
+        kubectl = Kubectl(program, cluster.kubeconfig, cluster.directory, shelved.folder)
+        held = play(shelved.story, kubectl.run, screen, cluster.check_alive, _pause if pauses else None)
         if held:
-            screen.ending(found.story)
+            screen.ending(shelved.story)
         if keeps:
             click.echo(_how_to_talk_to(cluster))
     return 0 if held else _DID_NOT_HOLD

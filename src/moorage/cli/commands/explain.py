@@ -132,14 +132,14 @@ def command(
             about = _node_lines(planner, named, form, alone=alone, everything=everything, colour=colour)
             write_lines(about)
             return _UNREADABLE if planner.inventory.unreadable else _EXPLAINED
-        told = _explain(planner, pod, namespace, node, alone=alone)
+        explanation = _explain(planner, pod, namespace, node, alone=alone)
     except TargetError as error:
         say(str(error))
         return _UNREADABLE
-    write_lines(_lines(told, form, everything=everything, colour=colour))
+    write_lines(_lines(explanation, form, everything=everything, colour=colour))
     if planner.inventory.unreadable:
         return _UNREADABLE
-    return _PENDING if strict and told.is_pending else _EXPLAINED
+    return _PENDING if strict and explanation.is_pending else _EXPLAINED
 
 
 def _write_page(
@@ -162,8 +162,8 @@ def _write_page(
     if named:
         page = node_page(planner, named, paths, alone=alone)
     else:
-        page, told = pod_page(planner, pod, namespace, node, paths, alone=alone)
-        standing = told["standing"]
+        page, document = pod_page(planner, pod, namespace, node, paths, alone=alone)
+        standing = document["standing"]
     write_lines([page])
     if planner.inventory.unreadable:
         return _UNREADABLE
@@ -194,21 +194,21 @@ def _node_lines(planner: Planner, name: str, form: str, *, alone: bool, everythi
     from moorage.plan.explain.node_text import NodeText
     from moorage.plan.report.plain import as_json
 
-    told = explain_node(planner.build(), planner.inventory, name, alone=alone)
+    explanation = explain_node(planner.build(), planner.inventory, name, alone=alone)
     prepare_output(is_text=form == "text")
     if form == "json":
-        return iter([as_json(plain_node(told))])
-    return NodeText(colour=coloured(colour), width=terminal_width(), everything=everything).lines(told)
+        return iter([as_json(plain_node(explanation))])
+    return NodeText(colour=coloured(colour), width=terminal_width(), everything=everything).lines(explanation)
 
 
-def _lines(told: Explanation, form: str, *, everything: bool, colour: str) -> Iterator[str]:
+def _lines(explanation: Explanation, form: str, *, everything: bool, colour: str) -> Iterator[str]:
     prepare_output(is_text=form == "text")
     if form == "text":
         from moorage.plan.explain.text import ExplanationText
 
         text = ExplanationText(colour=coloured(colour), width=terminal_width(), everything=everything)
-        return text.lines(told)
+        return text.lines(explanation)
     from moorage.plan.explain.explanation import plain
     from moorage.plan.report.plain import as_json
 
-    return iter([as_json(plain(told))])
+    return iter([as_json(plain(explanation))])

@@ -90,8 +90,10 @@ def migrate(source: str, target: str, etcd: EtcdMaker, force: bool, renumber: bo
         raise refusal(error) from None
     finally:
         bar.clear()
-    told = "with their resourceVersions" if kept == total else f"{total - kept:,} of them with a new resourceVersion"
-    click.echo(f"Moved {total:,} objects to {target}, {told}. The store is at revision {revision}.")
+    how_many = (
+        "with their resourceVersions" if kept == total else f"{total - kept:,} of them with a new resourceVersion"
+    )
+    click.echo(f"Moved {total:,} objects to {target}, {how_many}. The store is at revision {revision}.")
 
 
 class _Bar:
@@ -175,8 +177,8 @@ def _print(report: StoreReport, form: str) -> None:
     for level, key, problem in report.findings:
         click.echo(printable(f"{level}: {key} {problem}"))
     notes = len(report.findings) - report.errors
-    found = f"{_number(report.errors, 'error')}, {_number(notes, 'note')}" if report.findings else "all is well"
-    click.echo(f"{_number(report.objects, 'object')} at revision {report.revision}: {found}.")
+    summary = f"{_number(report.errors, 'error')}, {_number(notes, 'note')}" if report.findings else "all is well"
+    click.echo(f"{_number(report.objects, 'object')} at revision {report.revision}: {summary}.")
 
 
 def _number(count: int, noun: str) -> str:

@@ -318,13 +318,13 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
     log = cluster.directory / LOG_FILE
     seconds = wait_seconds + _DETACH_SECONDS
     try:
-        made = start_detached(sys.argv[1:], log, keeps_input=keeps_input, seconds=seconds)
+        detached = start_detached(sys.argv[1:], log, keeps_input=keeps_input, seconds=seconds)
     except OSError as error:
         raise CannotStart(f"{error.filename or log}: {error.strerror}") from None
-    if made.said:
-        click.echo(made.said, err=True)
-    if not made.is_ready:
-        raise click.exceptions.Exit(made.code or _CANNOT_START)
+    if detached.said:
+        click.echo(detached.said, err=True)
+    if not detached.is_ready:
+        raise click.exceptions.Exit(detached.code or _CANNOT_START)
     process = cluster.process
     if process is None:
         raise CannotStart(f"{cluster.title} has ended already; its last words are in {log}")
@@ -333,7 +333,7 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
     found_by_kubectl = default_kubeconfig()
     is_found = shares and found_by_kubectl is not None and process.kubeconfig == str(found_by_kubectl.absolute())
     place = "" if is_found else f" --kubeconfig {shlex.quote(process.kubeconfig)}"
-    banner = f"{made.banner}\n" if made.banner else ""
+    banner = f"{detached.banner}\n" if detached.banner else ""
     click.echo(
         f"{banner}{cluster.capital_title} is ready at {process.url} (pid {process.pid}).\n\n"
         f"  kubectl{place}{context} get nodes\n"

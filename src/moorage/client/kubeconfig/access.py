@@ -138,15 +138,15 @@ class Credentials:
     async def _run_plugin(self, plugin: ExecPlugin) -> None:
         output = await self._output_of(plugin)
         try:
-            found: Any = msgspec.json.decode(output)
-            status = found["status"]
-            version, kind = found["apiVersion"], found["kind"]
+            credential: Any = msgspec.json.decode(output)
+            status = credential["status"]
+            version, kind = credential["apiVersion"], credential["kind"]
         except (msgspec.DecodeError, KeyError, TypeError):
             raise self._plugin_error(plugin, "did not print an ExecCredential with a status") from None
         if kind != "ExecCredential" or version != plugin.api_version:
             raise self._plugin_error(plugin, f"printed {version} {kind}, not {plugin.api_version} ExecCredential")
-        wanted = ("token", "clientCertificateData", "clientKeyData", "expirationTimestamp")
-        values = {name: status.get(name) or "" for name in wanted} if isinstance(status, dict) else {}
+        fields = ("token", "clientCertificateData", "clientKeyData", "expirationTimestamp")
+        values = {name: status.get(name) or "" for name in fields} if isinstance(status, dict) else {}
         if not values or not all(isinstance(value, str) for value in values.values()):
             raise self._plugin_error(plugin, "printed a status that is not one of an ExecCredential")
         certificate, key = values["clientCertificateData"].encode(), values["clientKeyData"].encode()

@@ -76,8 +76,8 @@ class ContextFile:
             raise KubeconfigError(f"cannot write {self.path}: {os.strerror(why)}")
         content = self.content()
         for plural in _LISTS:
-            found = _entry(content, plural, self.name)
-            if found is not None and not _is_ours(content, self.name):
+            entry = _entry(content, plural, self.name)
+            if entry is not None and not _is_ours(content, self.name):
                 raise KubeconfigError(
                     f"{self.path}: has an entry {self.name!r} in {plural} that moorage has not written; it is left as "
                     "it is: choose another --name or another file, or give --force to replace it"
@@ -212,8 +212,8 @@ def _entry(content: Raw, plural: str, name: str) -> Raw | None:
 
 
 def _fields(content: Raw, plural: str, name: str) -> Raw:
-    found = (_entry(content, plural, name) or {}).get(plural.removesuffix("s"))
-    return found if isinstance(found, dict) else {}
+    entry = (_entry(content, plural, name) or {}).get(plural.removesuffix("s"))
+    return entry if isinstance(entry, dict) else {}
 
 
 def _is_ours(content: Raw, name: str) -> bool:

@@ -130,9 +130,9 @@ def load_access(
 ) -> Access:
     """Return the access of a context, the current one by default. Raises KubeconfigError."""
     candidates = _candidates(path, environment, home)
-    config, found = _merged(candidates, path)
-    if found:
-        return _access(config, context, found)
+    config, files = _merged(candidates, path)
+    if files:
+        return _access(config, context, files)
     if environment.get("KUBERNETES_SERVICE_HOST") and environment.get("KUBERNETES_SERVICE_PORT"):
         return _in_cluster(environment, service_account)
     looked = ", ".join(str(candidate) for candidate in candidates) or "~/.kube/config, but there is no home directory"
@@ -169,11 +169,11 @@ def _candidates(path: str, environment: Mapping[str, str], home: Path | None) ->
 
 def _merged(candidates: list[Path], path: str) -> tuple[_Kubeconfig, list[Path]]:
     """Return the files as one, and which there are; one that was named must be there. Raises KubeconfigError."""
-    found = candidates if path else [candidate for candidate in candidates if candidate.exists()]
+    existing = candidates if path else [candidate for candidate in candidates if candidate.exists()]
     config = _Kubeconfig()
-    for file in found:
+    for file in existing:
         config.add(file, _read_config(file))
-    return config, found
+    return config, existing
 
 
 def _read(path: Path) -> bytes:

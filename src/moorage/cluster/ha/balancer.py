@@ -68,8 +68,8 @@ class Balancer:
         before = backend.answers, backend.is_ready
         backend.answers, backend.is_ready = answers, is_ready
         if before != (answers, is_ready):
-            said = "ready" if is_ready else "not ready" if answers else "down"
-            _LOG.info("API server", name=backend.name, state=said, connections=len(backend.pairs))
+            state = "ready" if is_ready else "not ready" if answers else "down"
+            _LOG.info("API server", name=backend.name, state=state, connections=len(backend.pairs))
         if not answers:
             for client in list(backend.pairs):
                 if client.is_connected:  # the others try the next one by themselves

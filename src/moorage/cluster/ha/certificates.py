@@ -22,10 +22,10 @@ USERS = {"scheduler": SCHEDULER, "controller-manager": CONTROLLER_MANAGER, "kube
 def make_etcd_certificates(directory: Path, members: int, now: datetime.datetime) -> None:
     """Make what is missing or expires soon: those of members, and the one of API servers. Raises OSError."""
     authority = _authority(directory, now)
-    wanted = {f"member-{number}": _MEMBER_NAMES for number in range(1, members + 1)}
-    for name, names in {**wanted, CLIENT: ()}.items():
-        found = _read(directory, name)
-        if found is None or not authority.still_vouches_for(found, names):
+    names_of = {f"member-{number}": _MEMBER_NAMES for number in range(1, members + 1)}
+    for name, names in {**names_of, CLIENT: ()}.items():
+        pair = _read(directory, name)
+        if pair is None or not authority.still_vouches_for(pair, names):
             issued = authority.issue_member(name, names) if names else authority.issue_client(name)
             _write(directory, name, issued)
 
@@ -40,10 +40,10 @@ def write_component_kubeconfigs(directory: Path, credentials: Credentials, url: 
 
 
 def _authority(directory: Path, now: datetime.datetime) -> Authority:
-    found = _read(directory, "ca")
-    if found is not None:
+    pair = _read(directory, "ca")
+    if pair is not None:
         try:
-            authority = Authority(found, now)
+            authority = Authority(pair, now)
         except CertificateError as error:
             raise CertificateError(
                 f"{directory}: {error}; remove the directory to have new certificates made"

@@ -40,7 +40,7 @@ class Commands:
         everyone = ",".join(f"etcd-{i}=https://127.0.0.1:{port}" for i, port in enumerate(members.peers, 1))
         pki, name = self._pki / ETCD, f"member-{number}"
         files = {"trusted-ca-file": "ca.crt", "cert-file": f"{name}.crt", "key-file": f"{name}.key"}
-        said = {
+        flags = {
             "name": f"etcd-{number}",
             "data-dir": str(self._directory / ETCD / name),
             "listen-client-urls": client,
@@ -58,8 +58,8 @@ class Commands:
             "log-level": "warn",
         }
         if self._settings.data_dir is None:
-            said["unsafe-no-fsync"] = "true"  # nothing is kept when the machine goes down
-        return [self._etcd, *(f"--{option}={value}" for option, value in said.items())]
+            flags["unsafe-no-fsync"] = "true"  # nothing is kept when the machine goes down
+        return [self._etcd, *(f"--{option}={value}" for option, value in flags.items())]
 
     def api_server(self, name: str, port: int, advertised: str) -> list[str]:
         settings, pki = self._settings, self._pki
@@ -109,8 +109,8 @@ class Commands:
         return [*_MOORAGE, name, "--kubeconfig", str(kubeconfig), "--metrics-port", "0"]
 
     def _election(self, times: ElectionTimes) -> list[str]:
-        said = {"lease-duration": times.lease, "renew-deadline": times.deadline, "retry-period": times.retry}
-        return [word for name, value in said.items() for word in (f"--leader-elect-{name}", f"{value:g}s")]
+        durations = {"lease-duration": times.lease, "renew-deadline": times.deadline, "retry-period": times.retry}
+        return [word for name, value in durations.items() for word in (f"--leader-elect-{name}", f"{value:g}s")]
 
     def _gates(self, component: Component) -> list[str]:
         text = gates_text(self._settings.gates[component])

@@ -82,22 +82,22 @@ def open_members(directory: Path, count: int) -> Members:
             "--data-dir, or start it without --ha"
         )
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Members)
+        members = msgspec.json.decode(path.read_bytes(), type=Members)
     except FileNotFoundError:
         taken: set[int] = set()
         for _ in range(2 * count):
             taken.add(free_port(taken))
         ports = tuple(taken)
-        found = Members(ports[:count], ports[count:], f"moorage-{secrets.token_hex(8)}")
-        write_private(path, msgspec.json.format(msgspec.json.encode(found)) + b"\n")
+        members = Members(ports[:count], ports[count:], f"moorage-{secrets.token_hex(8)}")
+        write_private(path, msgspec.json.format(msgspec.json.encode(members)) + b"\n")
     except msgspec.MsgspecError as error:
         raise CannotStart(f"{path} is damaged ({error}): remove the cluster with `moorage delete`") from None
-    if found.count != count:
+    if members.count != count:
         raise CannotStart(
-            f"{directory} has a cluster of {found.count} etcd members: start it with --ha {found.count}, or choose "
+            f"{directory} has a cluster of {members.count} etcd members: start it with --ha {members.count}, or choose "
             f"another --name for one of {count}"
         )
-    return found
+    return members
 
 
 def free_port(but: Container[int] = (), host: str = "127.0.0.1") -> int:

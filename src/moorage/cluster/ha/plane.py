@@ -295,21 +295,23 @@ class HaPlane:
     async def _all_servers_are_ready(self) -> bool:
         return all(backend.is_ready for backend in self._balancer.backends)
 
-    async def _nodes_are_ready(self, client: HttpClient, wanted: int) -> bool:
+    async def _nodes_are_ready(self, client: HttpClient, count: int) -> bool:
         try:
             nodes = (await client.list_all(KINDS.NODE)).items
         except (ApiError, Unreachable):
             return False
         self.node_count = len(nodes)
-        return self.node_count >= wanted and all(is_ready(node.view) for node in nodes)
+        return self.node_count >= count and all(is_ready(node.view) for node in nodes)
 
     async def _until(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Wait until something holds. Raises CannotStart if a process ends again and again meanwhile."""
         while not await holds():
             for process in self.processes:
                 if process.ends >= _MOST_ENDS:
-                    said = f": {process.last_words}" if process.last_words else ""
-                    raise CannotStart(f"{process.name} ends again and again ({process.ending}){said} [{process.log}]")
+                    last_words = f": {process.last_words}" if process.last_words else ""
+                    raise CannotStart(
+                        f"{process.name} ends again and again ({process.ending}){last_words} [{process.log}]"
+                    )
             await asyncio.sleep(_LOOK_EVERY)
 
     def _run(self, part: Coroutine[Any, Any, None]) -> None:

@@ -48,9 +48,9 @@ class SupervisedProcess:
     def last_words(self) -> str:
         """The last line that it wrote."""
         try:
-            with self.log.open("rb") as said:
-                said.seek(max(0, self.log.stat().st_size - _LAST_BYTES))
-                lines = [line.strip() for line in said.read().decode("utf-8", "replace").splitlines()]
+            with self.log.open("rb") as log:
+                log.seek(max(0, self.log.stat().st_size - _LAST_BYTES))
+                lines = [line.strip() for line in log.read().decode("utf-8", "replace").splitlines()]
         except OSError:
             return ""
         return next((line for line in reversed(lines) if line), "")

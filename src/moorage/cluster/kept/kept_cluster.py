@@ -141,14 +141,14 @@ class KeptCluster(NamedTuple):
 
 def find_cluster(name: str, data_dir: Path | None = None) -> KeptCluster:
     """Return the cluster of a name, or in a directory. Raises ClusterError."""
-    found = cluster_at(name, data_dir)
-    has_authority = (found.directory / "pki" / "ca.crt").is_file()  # all that is kept of a cluster in etcd
-    if not is_cluster(found.directory) and not has_authority and found.process is None:
+    cluster = cluster_at(name, data_dir)
+    has_authority = (cluster.directory / "pki" / "ca.crt").is_file()  # all that is kept of a cluster in etcd
+    if not is_cluster(cluster.directory) and not has_authority and cluster.process is None:
         if data_dir is not None:
             raise ClusterError(f"there is no cluster in {data_dir}")
         known = ", ".join(all_names()) or "none"
-        raise ClusterError(f"there is no cluster named {found.name!r} (there are: {known})")
-    return found
+        raise ClusterError(f"there is no cluster named {cluster.name!r} (there are: {known})")
+    return cluster
 
 
 def cluster_at(name: str, data_dir: Path | None = None) -> KeptCluster:

@@ -65,11 +65,11 @@ def all_names(environment: Mapping[str, str] = os.environ) -> list[str]:
     """Return the names of all clusters, the one without a name first."""
     root = clusters_root(environment)
     try:
-        found = sorted(entry.name for entry in root.iterdir() if is_cluster(entry))
+        names = sorted(entry.name for entry in root.iterdir() if is_cluster(entry))
     except OSError:
-        found = []
+        names = []
     first = [DEFAULT] if is_cluster(default_data_dir(environment)) else []
-    return first + [name for name in found if name != DEFAULT]
+    return first + [name for name in names if name != DEFAULT]
 
 
 def _base(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:

@@ -53,8 +53,8 @@ def _start_time_by_ps(pid: int) -> str:
     if Path("/proc/self/stat").exists():
         return ""
     with suppress(OSError, subprocess.SubprocessError):
-        told = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, timeout=5)
-        return told.stdout.strip()
+        printed = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, timeout=5)
+        return printed.stdout.strip()
     return ""
 
 
@@ -180,7 +180,7 @@ def start_detached(arguments: Sequence[str], log: Path, *, keeps_input: bool, se
             os.close(writing)
 
 
-def _outcome(child: "subprocess.Popen[bytes]", reading: int, said: BinaryIO, seconds: float) -> Detached:
+def _outcome(child: "subprocess.Popen[bytes]", reading: int, output: BinaryIO, seconds: float) -> Detached:
     try:
         until = time.monotonic() + seconds
         while not select.select([reading], [], [], max(0.0, until - time.monotonic()))[0]:
@@ -190,10 +190,10 @@ def _outcome(child: "subprocess.Popen[bytes]", reading: int, said: BinaryIO, sec
         banner = _read_all(reading)
         if banner.endswith(_END):
             child.returncode = 0  # it goes on: nothing is to be said of it at the end of this process
-            notes = [line for line in _last_words(said).splitlines() if line.startswith("moorage: ")]
+            notes = [line for line in _last_words(output).splitlines() if line.startswith("moorage: ")]
             return Detached(child.pid, True, 0, "\n".join(notes), banner.removesuffix(_END).decode())
         code = child.wait()
-        return Detached(child.pid, False, code if code > 0 else 1, _last_words(said))
+        return Detached(child.pid, False, code if code > 0 else 1, _last_words(output))
     except KeyboardInterrupt:
         _end(child)
         raise
@@ -216,8 +216,8 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
         child.wait()
 
 
-def _last_words(said: BinaryIO) -> str:
-    lines = said.read(_LARGE_LOG).decode("utf-8", "replace").splitlines()
+def _last_words(output: BinaryIO) -> str:
+    lines = output.read(_LARGE_LOG).decode("utf-8", "replace").splitlines()
     return "\n".join(lines[-_LAST_LINES:])
 
 

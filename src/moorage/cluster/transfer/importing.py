@@ -68,11 +68,11 @@ async def refuse_if_filled(api: Api) -> None:
 
 async def import_objects(api: Api, other: OtherCluster) -> list[str]:
     """Write the objects, definitions of custom kinds first; return lines for the user. Raises CannotStart."""
-    definitions = [one for one in other.objects if _is_definition(one.raw)]
+    definitions = [foreign for foreign in other.objects if _is_definition(foreign.raw)]
     if not definitions:
         return await _import(api, other)
     lines = await _import(api, OtherCluster(definitions, Counter(), []))
-    rest = [one for one in other.objects if not _is_definition(one.raw)]
+    rest = [foreign for foreign in other.objects if not _is_definition(foreign.raw)]
     return [*lines, *await _import(api, other._replace(objects=rest))]
 
 
@@ -195,7 +195,11 @@ def _as_simulated(kind: Kind, raw: Raw) -> Raw:
         del labels[SIMULATOR_LABEL]
         metadata["labels"] = labels
     conditions = (raw.get("status") or {}).get("conditions") or []
-    if any(one.get("type") == "Ready" and one.get("status") != "True" for one in conditions if isinstance(one, dict)):
+    if any(
+        condition.get("type") == "Ready" and condition.get("status") != "True"
+        for condition in conditions
+        if isinstance(condition, dict)
+    ):
         metadata["annotations"] = {**(metadata.get("annotations") or {}), STOPPED: "true"}
     return {**raw, "metadata": metadata}
 

@@ -263,10 +263,10 @@ class IntoEtcd:
             raise _too_large(item) from None
         revision = result.revision
         if not result.succeeded:
-            found = result.found[0]
-            if found is None or found.value != item.value:
+            previous = result.found[0]
+            if previous is None or previous.value != item.value:
                 raise TransferError(f"{put.key.decode()} was written by another program: stop it, and start over")
-            revision = found.modified  # its answer was lost
+            revision = previous.modified  # its answer was lost
         self._written[item.key] = revision
         return revision
 
@@ -323,15 +323,15 @@ class IntoEtcd:
         """Read everything back. Raises TransferError if something differs from the source."""
         left = {self._layout.to_etcd(item.key): item for item in self._content.items}
         async for _, page in pages(self._client, self._layout):
-            for found in page:
-                if self._layout.is_note(found.key):
+            for stored in page:
+                if self._layout.is_note(stored.key):
                     continue
-                item = left.pop(found.key, None)
-                if item is None or item.value != found.value:
-                    raise TransferError(f"{found.key.decode(errors='replace')} in etcd is not as in the source")
-                if found.modified < item.revision and not self._target.renumber:
-                    raise TransferError(f"{item.key} has a lower revision than before, {found.modified}")
-                self._written[item.key] = found.modified
+                item = left.pop(stored.key, None)
+                if item is None or item.value != stored.value:
+                    raise TransferError(f"{stored.key.decode(errors='replace')} in etcd is not as in the source")
+                if stored.modified < item.revision and not self._target.renumber:
+                    raise TransferError(f"{item.key} has a lower revision than before, {stored.modified}")
+                self._written[item.key] = stored.modified
         gone = [item for item in left.values() if not item.key.startswith(_EVENTS)]
         if gone:
             raise TransferError(f"{gone[0].key} is not in etcd, and {len(gone) - 1} others")

@@ -69,8 +69,8 @@ class _Kinds:
             return kind
         if self._custom is None:
             listing = await self._client.list_all(KINDS.CUSTOM_RESOURCE_DEFINITION)
-            found = (kind for item in listing.items for kind in custom_kinds(item.raw))
-            self._custom = {(kind.api_version, kind.name): kind for kind in found}
+            kinds = (kind for item in listing.items for kind in custom_kinds(item.raw))
+            self._custom = {(kind.api_version, kind.name): kind for kind in kinds}
         return self._custom.get((raw["apiVersion"], raw["kind"]))
 
 
@@ -99,11 +99,11 @@ def read_manifests(option: str, paths: Iterable[str]) -> tuple[list[Document], l
             continue
         try:
             with opened(source) as stream:
-                for found in read_documents(stream, source.name):
-                    if isinstance(found, DecodeError):
-                        refusals.append(f"{option}: {found}")
+                for document in read_documents(stream, source.name):
+                    if isinstance(document, DecodeError):
+                        refusals.append(f"{option}: {document}")
                     else:
-                        documents.append(found)
+                        documents.append(document)
         except OSError as error:
             refusals.append(f"{option}: {source.name}: {reason_of(error)}")
     if not documents and not refusals:
@@ -118,7 +118,7 @@ def _place(document: Document) -> int:
 
 async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> list[Raw]:
     """Return references to the nodes of those names, so that the garbage collector keeps a dumped ResourceSlice."""
-    found = []
+    nodes = []
     for owner in owners:
         if owner.kind == KINDS.NODE.name:
             with suppress(ApiError):
@@ -129,8 +129,8 @@ async def _owning_nodes(client: Client, owners: Iterable[OwnerReference]) -> lis
                     "name": node.name,
                     "uid": node.uid,
                 }
-                found.append({**reference, "controller": True})
-    return found
+                nodes.append({**reference, "controller": True})
+    return nodes
 
 
 def _unserved(document: Document) -> str:

@@ -71,21 +71,21 @@ def _read_files(source: str) -> OtherCluster:
     documents, refusals = read_manifests(_OPTION, (source,))
     if refusals:
         raise CannotStart("\n".join(bounded(refusals)))
-    found = OtherCluster([], Counter(), [])
+    other = OtherCluster([], Counter(), [])
     defined = {name for document in documents for name in _names_of(document.raw)}
     for document in documents:
         convert_document(document)
         raw = document.raw
         if (raw.get("apiVersion"), raw.get("kind")) in KINDS or _defined_name(raw) in defined:
-            found.objects.append(Foreign(raw, f"{document.source}:{document.line}"))
+            other.objects.append(Foreign(raw, f"{document.source}:{document.line}"))
         else:
-            found.unserved[title_of_kind(raw)] += 1
-    return found
+            other.unserved[title_of_kind(raw)] += 1
+    return other
 
 
 async def read_live(client: HttpClient, server: str) -> OtherCluster:
     """Raises CannotStart, Unreachable."""
-    found = OtherCluster([], Counter(), [])
+    other = OtherCluster([], Counter(), [])
     for (version, name), kind in KINDS.items():
         if (version, name) in _NOT_READ:
             continue
@@ -95,20 +95,22 @@ async def read_live(client: HttpClient, server: str) -> OtherCluster:
             if name in _NEEDED:
                 raise CannotStart(f"{_OPTION}: {server}: {kind.plural} cannot be listed: {error.message}") from None
             if error.code != 404:
-                found.notes.append(f"{_OPTION}: {kind.plural} were not read: {error.message}")
+                other.notes.append(f"{_OPTION}: {kind.plural} were not read: {error.message}")
             continue
-        found.objects.extend(
+        other.objects.extend(
             Foreign({"apiVersion": version, "kind": name, **item.raw}, server) for item in listing.items
         )
     defined = set()
-    for raw in [one.raw for one in found.objects if one.raw["kind"] == KINDS.CUSTOM_RESOURCE_DEFINITION.name]:
+    for raw in [
+        foreign.raw for foreign in other.objects if foreign.raw["kind"] == KINDS.CUSTOM_RESOURCE_DEFINITION.name
+    ]:
         if (custom := stored_kind(raw)) is not None:
             defined.add((custom.group, custom.name))
             listing = await client.list_all(custom)
             about = {"apiVersion": custom.api_version, "kind": custom.name}
-            found.objects.extend(Foreign({**about, **item.raw}, server) for item in listing.items)
-    found.unserved.update(await _count_unserved(client, defined))
-    return found
+            other.objects.extend(Foreign({**about, **item.raw}, server) for item in listing.items)
+    other.unserved.update(await _count_unserved(client, defined))
+    return other
 
 
 def _names_of(raw: Raw) -> list[tuple[str, str]]:
@@ -120,7 +122,7 @@ def _names_of(raw: Raw) -> list[tuple[str, str]]:
         return []
     try:
         spec = raw["spec"]
-        return [(f"{spec['group']}/{one['name']}", spec["names"]["kind"]) for one in spec["versions"]]
+        return [(f"{spec['group']}/{version['name']}", spec["names"]["kind"]) for version in spec["versions"]]
     except (KeyError, TypeError):
         return []  # it is refused with the reason when it is imported
 

@@ -122,7 +122,7 @@ def restore_cluster(file: Path, cluster: KeptCluster, *, force: bool = False) ->
         raise SnapshotError(f"{cluster.title} is running (pid {running.pid}); stop it first")
     try:
         info = read_snapshot(file)
-        told = parse_description(info.description.encode(), f"the description in {file}")
+        description = parse_description(info.description.encode(), f"the description in {file}")
         with closing(DataDirectory(cluster.directory)) as directory:
             database = directory.path / FILE_NAME
             reached = _reached(database, force=force)
@@ -132,7 +132,7 @@ def restore_cluster(file: Path, cluster: KeptCluster, *, force: bool = False) ->
                     "--force to replace them"
                 )
             restore_snapshot(file, database, reached)
-            write_description(directory.path, _description(told, directory.path, cluster.name))
+            write_description(directory.path, _description(description, directory.path, cluster.name))
     except (StoreUnusable, DescriptionError) as error:
         raise SnapshotError(str(error)) from None
     except OSError as error:
@@ -150,16 +150,16 @@ def _reached(database: Path, *, force: bool) -> int:
         return 0
 
 
-def _description(told: Description, directory: Path, name: str) -> Description:
+def _description(description: Description, directory: Path, name: str) -> Description:
     """Return what the snapshot's cluster was told, for a cluster with a place and contexts of its own."""
     try:
         here = read_description(directory)
     except DescriptionError:
         here = None
-    options = {name: value for name, value in told.options.items() if name not in ("kubeconfig", "port")}
+    options = {name: value for name, value in description.options.items() if name not in ("kubeconfig", "port")}
     kept = {} if here is None else {name: here.options[name] for name in ("kubeconfig", "port") if name in here.options}
     return msgspec.structs.replace(
-        told,
+        description,
         name=name,
         options={**options, **kept},
         contexts=here.contexts if here is not None else (),

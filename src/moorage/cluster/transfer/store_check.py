@@ -105,12 +105,12 @@ def check_store(content: StoreContent, damage: str = "") -> StoreReport:
         roots = _roots_of(item.key)
         kind = kinds.get(roots[0]) or kinds.get(roots[1])
         counts[kind.root if kind is not None else roots[0]] += 1
-        one = _read(item, kind, content, findings)
-        if one is not None:
-            known.append(one)
+        stored = _read(item, kind, content, findings)
+        if stored is not None:
+            known.append(stored)
     findings += _in_other_form(known, content)
     findings += _check_identities(known)
-    services = [(one.item, one.view) for one in known if one.kind.view is KINDS.SERVICE.view]
+    services = [(stored.item, stored.view) for stored in known if stored.kind.view is KINDS.SERVICE.view]
     findings += (StoreFinding(*found) for found in check_services(services, content))
     findings.sort(key=lambda finding: (finding.level != ERROR, finding.key, finding.problem))
     return StoreReport(content.title, content.revision, dict(sorted(counts.items())), findings)
@@ -185,7 +185,7 @@ def _read(
 
 def _in_other_form(known: list[_Known], content: StoreContent) -> Iterator[StoreFinding]:
     """Name values that were not written by Moorage: in etcd kube-apiserver may have, a file has no other writer."""
-    others = [one.item.shown for one in known if not one.item.value.startswith(_HEAD)]
+    others = [stored.item.shown for stored in known if not stored.item.value.startswith(_HEAD)]
     if not content.is_etcd:
         yield from (
             StoreFinding(ERROR, key, "does not begin with its metadata, as Moorage writes it") for key in others
@@ -202,34 +202,36 @@ def _title(raw: Raw) -> str:
 
 def _check_identities(known: list[_Known]) -> Iterator[StoreFinding]:
     """Check names, namespaces, uids and owners."""
-    namespaces = {one.metadata.name for one in known if one.kind.view is KINDS.NAMESPACE.view}
+    namespaces = {stored.metadata.name for stored in known if stored.kind.view is KINDS.NAMESPACE.view}
     by_uid: dict[str, _Known] = {}
-    for one in known:
-        metadata, shown = one.metadata, one.item.shown
-        expected = f"{metadata.namespace}/{metadata.name}" if one.kind.namespaced else metadata.name
-        if one.item.key[len(one.kind.root) :] != expected:
+    for stored in known:
+        metadata, shown = stored.metadata, stored.item.shown
+        expected = f"{metadata.namespace}/{metadata.name}" if stored.kind.namespaced else metadata.name
+        if stored.item.key[len(stored.kind.root) :] != expected:
             yield StoreFinding(ERROR, shown, f"has the name {go_quote(expected)} inside, and another in its key")
-        if one.kind.namespaced and metadata.namespace not in namespaces:
+        if stored.kind.namespaced and metadata.namespace not in namespaces:
             yield StoreFinding(NOTE, shown, f"is in the namespace {go_quote(metadata.namespace)}, which does not exist")
         if not metadata.uid:
             yield StoreFinding(ERROR, shown, "has no uid")
-        elif (other := by_uid.setdefault(metadata.uid, one)) is not one:
+        elif (other := by_uid.setdefault(metadata.uid, stored)) is not stored:
             yield StoreFinding(ERROR, shown, f"has the uid of {other.item.shown}, {metadata.uid}")
-    for one in known:
-        yield from _check_owners(one, by_uid)
+    for stored in known:
+        yield from _check_owners(stored, by_uid)
 
 
-def _check_owners(one: _Known, by_uid: dict[str, _Known]) -> Iterator[StoreFinding]:
-    for owner in one.metadata.ownerReferences:
+def _check_owners(stored: _Known, by_uid: dict[str, _Known]) -> Iterator[StoreFinding]:
+    for owner in stored.metadata.ownerReferences:
         title = f"{owner.kind} {owner.name}"
-        found = by_uid.get(owner.uid)
-        if found is None:
-            yield StoreFinding(NOTE, one.item.shown, f"is garbage, or soon will be: its owner {title} does not exist")
-        elif (found.kind.name, found.metadata.name) != (owner.kind, owner.name):
-            problem = f"names {title} as its owner, and by uid {found.kind.name} {found.metadata.name}"
-            yield StoreFinding(ERROR, one.item.shown, problem)
-        elif found.kind.namespaced and found.metadata.namespace != one.metadata.namespace:
-            yield StoreFinding(ERROR, one.item.shown, f"has an owner in another namespace, {title}")
+        owner_here = by_uid.get(owner.uid)
+        if owner_here is None:
+            yield StoreFinding(
+                NOTE, stored.item.shown, f"is garbage, or soon will be: its owner {title} does not exist"
+            )
+        elif (owner_here.kind.name, owner_here.metadata.name) != (owner.kind, owner.name):
+            problem = f"names {title} as its owner, and by uid {owner_here.kind.name} {owner_here.metadata.name}"
+            yield StoreFinding(ERROR, stored.item.shown, problem)
+        elif owner_here.kind.namespaced and owner_here.metadata.namespace != stored.metadata.namespace:
+            yield StoreFinding(ERROR, stored.item.shown, f"has an owner in another namespace, {title}")
 
 
 def check_directory(path: Path) -> StoreReport:
@@ -246,10 +248,10 @@ def _damage(database: Path) -> str:
     """Return what SQLite finds wrong with a file; empty if nothing."""
     try:
         with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            found = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA integrity_check(1)")]
+            problems = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA integrity_check(1)")]
     except sqlite3.Error as error:
         return f"is damaged: {error}"
-    return "" if found == ["ok"] else f"is damaged: {found[0] if found else 'SQLite does not say how'}"
+    return "" if problems == ["ok"] else f"is damaged: {problems[0] if problems else 'SQLite does not say how'}"
 
 
 def check_etcd(settings: EtcdSettings) -> StoreReport:

@@ -79,8 +79,8 @@ def read_directory(path: Path, file: LogFile) -> StoreContent:
     with closing(file.rows()) as rows:
         state.restore(rows, marks, floor, reached)
     items = [
-        StoredItem(one.key, one.key, one.value, one.revision, one.created)
-        for one in sorted(state.values.values(), key=lambda one: one.revision)
+        StoredItem(stored.key, stored.key, stored.value, stored.revision, stored.created)
+        for stored in sorted(state.values.values(), key=lambda stored: stored.revision)
     ]
     return StoreContent(str(path), items, max(state.revision, FIRST_REVISION), {}, is_etcd=False)
 
@@ -107,9 +107,9 @@ async def read_etcd(client: EtcdClient, layout: KeyLayout, title: str) -> StoreC
     items: list[StoredItem] = []
     notes: dict[str, bytes] = {}
     revision = 0
-    async for page_revision, found in pages(client, layout):
+    async for page_revision, page in pages(client, layout):
         revision = page_revision
-        for item in found:
+        for item in page:
             if layout.is_note(item.key):
                 notes[layout.note_name(item.key)] = item.value
             elif not layout.is_kubernetes_note(item.key):
@@ -150,15 +150,15 @@ async def refuse_if_used(client: EtcdClient, layout: KeyLayout, seconds: float =
             "a kube-apiserver is connected to etcd, or was 15 seconds ago: stop the whole cluster first, then try again"
         )
     fences = layout.note(FENCES)
-    found = await client.range(fences, after_all(fences), count_only=True)
-    if not found.count:
+    counted = await client.range(fences, after_all(fences), count_only=True)
+    if not counted.count:
         return 0
-    with closing(client.watch(layout.begin, layout.end, found.revision + 1)) as watch:
+    with closing(client.watch(layout.begin, layout.end, counted.revision + 1)) as watch:
         try:
             async with asyncio.timeout(seconds):
                 while not (await watch.next()).events:
                     pass
         except TimeoutError:
-            return found.count
-    servers = "an API server is" if found.count == 1 else f"{found.count} API servers are"
+            return counted.count
+    servers = "an API server is" if counted.count == 1 else f"{counted.count} API servers are"
     raise TransferError(f"{servers} connected to etcd and something writes: stop the whole cluster first")

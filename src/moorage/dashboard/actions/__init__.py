@@ -21,7 +21,7 @@ ACTIONS: dict[str, Callable[[Raw, ActionContext], Awaitable[Raw]]] = {
 
 async def act(action: str, body: Raw, context: ActionContext) -> Raw:
     """Carry an action out and return the answer. Raises ActionError, with the status and the sentence to send."""
-    found = ACTIONS.get(action)
-    if found is None:
+    handler = ACTIONS.get(action)
+    if handler is None:
         raise ActionError(404, f"there is no action {action!r}: {', '.join(ACTIONS)}")
-    return await found(body, context)
+    return await handler(body, context)

@@ -69,7 +69,7 @@ async def _result(step: Step, reader: Client, writer: Client) -> Raw:
         "name": step.name,
     }
     try:
-        changes, made = await _write(step, reader, writer)
+        changes, written = await _write(step, reader, writer)
     except ActionError as error:
         return {"target": target, "ok": False, "code": error.code, "message": error.message}
     except ApiError as error:
@@ -83,25 +83,25 @@ async def _result(step: Step, reader: Client, writer: Client) -> Raw:
         "message": "",
         "command": _command(step),
         "changes": changes,
-        "generation": made.raw.get("metadata", {}).get("generation", 0) if made is not None else 0,
+        "generation": written.raw.get("metadata", {}).get("generation", 0) if written is not None else 0,
     }
 
 
 async def _write(step: Step, reader: Client, writer: Client) -> tuple[list[Any], Object | None]:
     if step.verb == "create":
-        said = {name: value for name, value in step.body.items() if name not in _OF_EVERY_OBJECT}
-        return operations({}, said), await writer.create(step.kind, step.body, step.namespace)
-    found = await reader.get(step.kind, step.name, step.namespace)
+        document = {name: value for name, value in step.body.items() if name not in _OF_EVERY_OBJECT}
+        return operations({}, document), await writer.create(step.kind, step.body, step.namespace)
+    current = await reader.get(step.kind, step.name, step.namespace)
     if step.verb == "delete":
-        await writer.delete(step.kind, step.name, step.namespace, uid=found.uid, revision=found.revision)
+        await writer.delete(step.kind, step.name, step.namespace, uid=current.uid, revision=current.revision)
         return [], None
-    after = patched(step, found.raw)
-    if after == found.raw:
+    after = patched(step, current.raw)
+    if after == current.raw:
         raise ActionError(_CONFLICT, f"{step.described} is so already: nothing would change")
-    body = _with_revision(step, str(found.raw["metadata"]["resourceVersion"]))
-    made = await writer.patch(step.kind, step.name, step.namespace, body, patch_type=step.patch_type)
-    changes = [one for one in operations(found.raw, after) if one["op"] != "test"]
-    return changes, made
+    body = _with_revision(step, str(current.raw["metadata"]["resourceVersion"]))
+    written = await writer.patch(step.kind, step.name, step.namespace, body, patch_type=step.patch_type)
+    changes = [operation for operation in operations(current.raw, after) if operation["op"] != "test"]
+    return changes, written
 
 
 def _with_revision(step: Step, revision: str) -> Any:

@@ -23,18 +23,18 @@ class CannotCarry(Exception):
 def carried(document: Any, before: Any, after: Any) -> Any:
     """Return the document with what differs between two views. Raises CannotCarry."""
     if isinstance(before, dict) and isinstance(after, dict) and (document is None or isinstance(document, dict)):
-        made = dict(document or {})
+        carried_document = dict(document or {})
         for name in dict.fromkeys((*before, *after)):
             if name not in after:
                 # Of an object only what the view knows goes; nothing may be left of it.
-                left = carried(made.get(name), before[name], {}) if isinstance(before[name], dict) else {}
+                left = carried(carried_document.get(name), before[name], {}) if isinstance(before[name], dict) else {}
                 if left:
-                    made[name] = left
+                    carried_document[name] = left
                 else:
-                    made.pop(name, None)
+                    carried_document.pop(name, None)
             elif name not in before or before[name] != after[name]:
-                made[name] = carried(made.get(name), before.get(name), after[name])
-        return made
+                carried_document[name] = carried(carried_document.get(name), before.get(name), after[name])
+        return carried_document
     if isinstance(after, list) and isinstance(before, list | None) and (document is None or isinstance(document, list)):
         return _carried_list(document or [], before or [], after)
     return after
@@ -55,29 +55,29 @@ def _carried_list(items: list[Any], before: list[Any], after: list[Any]) -> list
             if at is None:
                 raise CannotCarry(_brief(before[start + offset]))
             kept[at] = carried(items[at], before[start + offset], after[new_start + offset])
-        found = (_index(items, before, position) for position in range(start + pairs, end))
-        gone.update(at for at in found if at is not None)
+        positions = (_index(items, before, position) for position in range(start + pairs, end))
+        gone.update(at for at in positions if at is not None)
         added += after[new_start + pairs : new_end]
     return [item for position, item in enumerate(kept) if position not in gone] + added
 
 
 def _index(items: list[Any], before: list[Any], position: int) -> int | None:
     """Return where the item stands in the document: under its name, else where all its fields are the same."""
-    wanted = before[position]
-    if isinstance(wanted, dict) and "name" in wanted:
-        named = (at for at, item in enumerate(items) if isinstance(item, dict) and item.get("name") == wanted["name"])
+    sought = before[position]
+    if isinstance(sought, dict) and "name" in sought:
+        named = (at for at, item in enumerate(items) if isinstance(item, dict) and item.get("name") == sought["name"])
         return next(named, None)
-    same = next((at for at, item in enumerate(items) if _covers(item, wanted)), None)
+    same = next((at for at, item in enumerate(items) if _covers(item, sought)), None)
     return position if same is None and len(items) == len(before) else same
 
 
-def _covers(item: Any, wanted: Any) -> bool:
+def _covers(item: Any, sought: Any) -> bool:
     """Return whether an item says all that is wanted; it may also say what is the default."""
-    if isinstance(item, dict) and isinstance(wanted, dict):
-        return all(name in item and _covers(item[name], value) for name, value in wanted.items())
-    if isinstance(item, list) and isinstance(wanted, list):
-        return len(item) == len(wanted) and all(map(_covers, item, wanted))
-    return bool(item == wanted)
+    if isinstance(item, dict) and isinstance(sought, dict):
+        return all(name in item and _covers(item[name], value) for name, value in sought.items())
+    if isinstance(item, list) and isinstance(sought, list):
+        return len(item) == len(sought) and all(map(_covers, item, sought))
+    return bool(item == sought)
 
 
 def _brief(value: Any) -> str:

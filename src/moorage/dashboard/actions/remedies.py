@@ -83,7 +83,7 @@ def remedy_of(
 
 
 def _by_hand(changes: Sequence[Change]) -> str:
-    if any(one.gone for one in changes):
+    if any(change.gone for change in changes):
         return "Moving another pod is not done from here: evict it, or change it so that it goes elsewhere."
     return "Claims and classes of devices have to be created, or created anew: their specs cannot be changed."
 
@@ -117,8 +117,8 @@ def _workload(pod: PlannedPod, inventory: Inventory) -> Item | None:
     if item is None or item.key.kind != "Job":
         return item
     above = controller_of(item.view.metadata)
-    found = inventory.items.get(Key(above.kind, item.key.namespace, above.name)) if above is not None else None
-    return found if found is not None and found.key.kind == "CronJob" else item
+    owner_item = inventory.items.get(Key(above.kind, item.key.namespace, above.name)) if above is not None else None
+    return owner_item if owner_item is not None and owner_item.key.kind == "CronJob" else item
 
 
 def _on_template(item: Item, before: Pod, after: Pod, inventory: Inventory) -> Remedy:
@@ -152,11 +152,11 @@ def _on_pod(changes: Sequence[Change], pod: PlannedPod, before: Pod, after: Pod,
     if item is None:
         return Remedy(note="The pod is not in the input yet: its workload would create it.")
     raw = _whole(item)
-    if all(one.kind in _IN_PLACE for one in changes):
+    if all(change.kind in _IN_PLACE for change in changes):
         new = document_of(after)
         # A toleration of a pod cannot be changed or taken away: the new one is added to those it has.
         old_tolerations = document_of(before)["spec"].get("tolerations", [])
-        added = [one for one in new["spec"].get("tolerations", []) if one not in old_tolerations]
+        added = [toleration for toleration in new["spec"].get("tolerations", []) if toleration not in old_tolerations]
         changed = {**raw, "spec": dict(raw["spec"])}
         if added:
             changed["spec"]["tolerations"] = [*(raw["spec"].get("tolerations") or []), *added]
@@ -221,6 +221,6 @@ def _manifest(document: Raw) -> str:
 
 def _with_part(document: Raw, path: tuple[str, ...], change: Any) -> Raw:
     if not path:
-        made: Raw = change(document)
-        return made
+        changed: Raw = change(document)
+        return changed
     return {**document, path[0]: _with_part(document.get(path[0]) or {}, path[1:], change)}

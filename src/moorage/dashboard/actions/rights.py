@@ -25,21 +25,21 @@ async def rights(body: Raw, context: ActionContext) -> Raw:
     asks = body.get("asks")
     if not isinstance(asks, list) or len(asks) > MAX_ASKED:
         raise ActionError(400, f'"asks" is not a list of at most {MAX_ASKED} rights')
-    wanted = [_right(one, position) for position, one in enumerate(asks)]
+    asked_rights = [_right(ask, position) for position, ask in enumerate(asks)]
     client, _ = context.clients()
     now = context.clock()
     if len(context.known_rights) > _MAX_KEPT:
         context.known_rights.clear()
     missing = [
         right
-        for right in dict.fromkeys(wanted)
+        for right in dict.fromkeys(asked_rights)
         if right not in context.known_rights or context.known_rights[right][0] + KEPT_SECONDS <= now
     ]
-    for right, answer in zip(missing, await asyncio.gather(*(_ask(client, one) for one in missing)), strict=True):
+    for right, answer in zip(missing, await asyncio.gather(*(_ask(client, ask) for ask in missing)), strict=True):
         context.known_rights[right] = (now, *answer)
-    told = [context.known_rights[right] for right in wanted]
+    answers = [context.known_rights[right] for right in asked_rights]
     return {
-        "rights": [{"allowed": allowed, "reason": reason} for _, allowed, reason in told],
+        "rights": [{"allowed": allowed, "reason": reason} for _, allowed, reason in answers],
         "changes": context.allow_changes,
     }
 
@@ -58,8 +58,8 @@ def _right(given: Any, position: int) -> Right:
 
 async def _ask(client: Client, right: Right) -> tuple[bool, str]:
     verb, group, resource, namespace, name = right
-    wanted = {"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name}
-    attributes = {field: value for field, value in wanted.items() if value}
+    fields = {"verb": verb, "group": group, "resource": resource, "namespace": namespace, "name": name}
+    attributes = {field: value for field, value in fields.items() if value}
     document: Raw = {
         "apiVersion": _REVIEW.api_version,
         "kind": _REVIEW.name,
@@ -67,10 +67,10 @@ async def _ask(client: Client, right: Right) -> tuple[bool, str]:
         "spec": {"resourceAttributes": attributes},
     }
     try:
-        made = await client.create(_REVIEW, document)
+        review = await client.create(_REVIEW, document)
     except (ApiError, Unreachable) as error:
         return False, f"it cannot be found out whether this is allowed: {error}"
-    status = made.raw.get("status") or {}
+    status = review.raw.get("status") or {}
     allowed = bool(status.get("allowed"))
     where = f" in namespace {namespace}" if namespace else ""
     return allowed, "" if allowed else f"the kubeconfig may not {verb} {resource}{where}"

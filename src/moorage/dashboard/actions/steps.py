@@ -68,7 +68,7 @@ def steps_of(body: Raw) -> list[Step]:
         raise ActionError(400, '"steps" is not a list of changes')
     if len(given) > MAX_STEPS:
         raise ActionError(400, f"{len(given)} changes at once are more than the {MAX_STEPS} that are made together")
-    return [_step(one, f"steps[{position}]" if "steps" in body else "") for position, one in enumerate(given)]
+    return [_step(step, f"steps[{position}]" if "steps" in body else "") for position, step in enumerate(given)]
 
 
 def _step(given: Any, path: str) -> Step:
@@ -142,8 +142,8 @@ def patched(step: Step, current: Raw) -> Raw:
         raise ActionError(422, f"{step.described}: the patch cannot be applied: {error}") from None
     allowed = CHANGEABLE[step.kind.name]
     for path in changed_paths(current, after):
-        if not any(path[: len(one)] == one for one in allowed):
-            fields = ", ".join(".".join(one) for one in allowed)
+        if not any(path[: len(field)] == field for field in allowed):
+            fields = ", ".join(".".join(field) for field in allowed)
             raise ActionError(403, f"{step.described}: {'.'.join(path)} is not changed from here, only {fields}")
     return after
 
@@ -185,18 +185,22 @@ _NOT_FOUND = 404
 async def asked_steps(changes: Any, client: Client) -> list[Step]:
     """Return the writes, for the cluster as it is now. Raises ActionError and ApiError."""
     try:
-        asked = read_changes({"changes": changes})
-        left = next((_LEFT[name] for one in changes for name in one if name in _LEFT), None)
+        request = read_changes({"changes": changes})
+        left = next((_LEFT[name] for change in changes for name in change if name in _LEFT), None)
         if left is not None:
             raise ActionError(400, f"not from here: {left}")
         steps = [
-            *await _node_steps(asked, client),
-            *[step for one in asked.changes.scales for step in await _scale_steps(one.workload, one.replicas, client)],
+            *await _node_steps(request, client),
             *[
                 step
-                for one in changes
-                if "deviceTaint" in one
-                for step in await _rule_steps(one["deviceTaint"], client)
+                for change in request.changes.scales
+                for step in await _scale_steps(change.workload, change.replicas, client)
+            ],
+            *[
+                step
+                for change in changes
+                if "deviceTaint" in change
+                for step in await _rule_steps(change["deviceTaint"], client)
             ],
         ]
     except (BadQuestion, ChangeError) as error:
@@ -208,8 +212,8 @@ async def asked_steps(changes: Any, client: Client) -> list[Step]:
     return steps
 
 
-async def _node_steps(asked: WantedChanges, client: Client) -> list[Step]:
-    changes = asked.changes
+async def _node_steps(request: WantedChanges, client: Client) -> list[Step]:
+    changes = request.changes
     if not (changes.taints or changes.untaints or changes.labels or changes.cordons):
         return []
     nodes = (await client.list_all(KINDS.NODE)).items
@@ -234,10 +238,10 @@ async def _node_steps(asked: WantedChanges, client: Client) -> list[Step]:
 
 
 def _meant(nodes: list[Object], scope: str) -> list[str]:
-    found = [node.name for node in nodes if is_meant(node, scope)]
-    if not found:
+    names = [node.name for node in nodes if is_meant(node, scope)]
+    if not names:
         raise ChangeError(f"there is no node {scope!r} in the cluster")
-    return found
+    return names
 
 
 async def _scale_steps(workload: str, replicas: int, client: Client) -> list[Step]:

@@ -45,25 +45,25 @@ class PlanPage:
         self._only_rolls_out = rolls_out and not changes  # which leaves the plan as it is
         if not planner.inventory.is_live:  # the timeline of a live cluster tells what really happened
             self._saved.tell_story(Base(planner, simulation), until)
-        asked = asked_changes(changes)
-        if asked or self._only_rolls_out:
+        question = asked_changes(changes)
+        if question or self._only_rolls_out:
             # Without it the page has no what-if, and the map is that after the changes.
             with suppress(CopyFailed):
-                before: Document = in_fork(lambda: self._before(asked, until))
+                before: Document = in_fork(lambda: self._before(question, until))
                 self._state = before["state"]
                 self._saved.answers |= before["answers"]
 
-    def _before(self, asked: list[Document] | None, until: float | None) -> Document:
+    def _before(self, question: list[Document] | None, until: float | None) -> Document:
         """Settle a copy of the cluster; return its rows, and what the changes do to it."""
         outcome = self._planner.plan(self._simulation, until=None if until is None else REST_SECONDS)
         base = Base(self._planner, self._simulation, outcome)
         state = state_of(base, self._paths)
         saved = SavedAnswers()
-        if asked:
+        if question:
             saved.ask("thresholds", {}, base)
-            for kind, key, value in _named_values(asked):
+            for kind, key, value in _named_values(question):
                 saved.ask("thresholds", {"kind": kind, "key": key, "value": value}, base)
-            saved.ask("what-if", {"changes": asked, "until": until}, base)
+            saved.ask("what-if", {"changes": question, "until": until}, base)
         else:
             self._describe(saved, base)
         return {"state": state, "answers": saved.answers}
@@ -93,13 +93,16 @@ def asked_changes(changes: Changes) -> list[Asked] | None:
     return [
         *({"apply": text} for text in manifests),
         *(
-            {"taint": {"nodes": _nodes(one.node), "key": one.key, "value": one.value, "effect": one.effect}}
-            for one in changes.taints
+            {"taint": {"nodes": _nodes(taint.node), "key": taint.key, "value": taint.value, "effect": taint.effect}}
+            for taint in changes.taints
         ),
-        *({"untaint": {"nodes": _nodes(one.node), "key": one.key, "effect": one.effect}} for one in changes.untaints),
-        *({"label": {"nodes": _nodes(one.node), "key": one.key, "value": one.value}} for one in changes.labels),
-        *({"scale": {"workload": one.workload, "replicas": one.replicas}} for one in changes.scales),
-        *({"addNodes": {"count": one.count, "like": one.like}} for one in changes.adds),
+        *(
+            {"untaint": {"nodes": _nodes(untaint.node), "key": untaint.key, "effect": untaint.effect}}
+            for untaint in changes.untaints
+        ),
+        *({"label": {"nodes": _nodes(label.node), "key": label.key, "value": label.value}} for label in changes.labels),
+        *({"scale": {"workload": scale.workload, "replicas": scale.replicas}} for scale in changes.scales),
+        *({"addNodes": {"count": added.count, "like": added.like}} for added in changes.adds),
         *({"cordon": name} for name in changes.cordons),
         *({"drain": name} for name in changes.drains),
         *({"remove": name} for name in changes.removes),
@@ -136,10 +139,10 @@ def pod_page(
     base = Base(planner, planner.build())
     saved = SavedAnswers()
     target = with_namespace(pod, namespace)
-    told: Document = {}
-    for asked in ({"pod": target}, {"pod": target, "node": node}) if node else ({"pod": target},):
-        told = _answered(saved.ask_a_copy("explain", asked, base, alone=alone))
-    return _page(saved, base, address("pending", pod=target, node=node), paths), told["explanation"]
+    part: Document = {}
+    for arguments in ({"pod": target}, {"pod": target, "node": node}) if node else ({"pod": target},):
+        part = _answered(saved.ask_a_copy("explain", arguments, base, alone=alone))
+    return _page(saved, base, address("pending", pod=target, node=node), paths), part["explanation"]
 
 
 def node_page(planner: Planner, node: str, paths: Sequence[str], *, alone: bool) -> str:

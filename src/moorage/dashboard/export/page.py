@@ -47,8 +47,8 @@ def bundle(modules: Mapping[str, str], first: str) -> str:
     done: dict[str, str] = {}
     _visit(first, modules, done, ())
     script = _START + "".join(done.values()) + f'$use("{first}");\n'
-    if found := _ENDS.search(script):
-        raise CannotBundle(f"{found[0]} cannot stand in a script of a page")
+    if ending := _ENDS.search(script):
+        raise CannotBundle(f"{ending[0]} cannot stand in a script of a page")
     return script
 
 
@@ -60,8 +60,8 @@ def _visit(path: str, modules: Mapping[str, str], done: dict[str, str], above: t
     text = modules.get(path)
     if text is None:
         raise CannotBundle(f"{above[-1] if above else 'the page'} imports {path}, which is not there")
-    at_once = [_resolved(path, one["path"]) for one in _IMPORT.finditer(text)]
-    later = [_resolved(path, one["path"]) for one in _LAZY.finditer(text)]
+    at_once = [_resolved(path, statement["path"]) for statement in _IMPORT.finditer(text)]
+    later = [_resolved(path, statement["path"]) for statement in _LAZY.finditer(text)]
     for needed in at_once:
         _visit(needed, modules, done, (*above, path))
     done[path] = _as_function(path, text)
@@ -70,14 +70,14 @@ def _visit(path: str, modules: Mapping[str, str], done: dict[str, str], above: t
 
 
 def _as_function(path: str, text: str) -> str:
-    names = [one["name"] for one in _EXPORT.finditer(text)]
+    names = [statement["name"] for statement in _EXPORT.finditer(text)]
 
     def imported(found: re.Match[str]) -> str:
         use = f'$use("{_resolved(path, found["path"])}");'
         if found["names"] is None:
             return use
-        wanted = (re.sub(r"\s+as\s+", ": ", one.strip()) for one in found["names"].split(","))
-        return f"const {{ {', '.join(filter(None, wanted))} }} = {use}"
+        bindings = (re.sub(r"\s+as\s+", ": ", statement.strip()) for statement in found["names"].split(","))
+        return f"const {{ {', '.join(filter(None, bindings))} }} = {use}"
 
     body = _IMPORT.sub(imported, text)
     body = _LAZY.sub(lambda found: f'Promise.resolve().then(() => $use("{_resolved(path, found["path"])}"))', body)
@@ -113,8 +113,8 @@ def render(data: Data) -> str:
     if script_at is None or _CHARSET not in markup:
         raise CannotBundle("index.html has no script, or does not name its encoding")
     style = "".join(_text(assets, path) for path in _stylesheets(markup, assets))
-    if found := _ELSEWHERE.search(style):
-        raise CannotBundle(f"styles must be whole in themselves: {found[0]}")
+    if reference := _ELSEWHERE.search(style):
+        raise CannotBundle(f"styles must be whole in themselves: {reference[0]}")
     scripts = {path: asset.body.decode() for path, asset in assets.items() if path.endswith(".js")}
     script = bundle(scripts, script_at["path"])
     markup = _SCRIPT.sub("", _PRELOAD.sub("", _STYLESHEET.sub("", markup)))
@@ -135,7 +135,7 @@ def _with_readings(data: Data) -> Data:
 
 def _stylesheets(markup: str, assets: dict[str, Asset]) -> list[str]:
     """Return the styles of the page in its order, then those of the views, which come later in the dashboard, too."""
-    named = [one["path"] for one in _STYLESHEET.finditer(markup)]
+    named = [link["path"] for link in _STYLESHEET.finditer(markup)]
     return named + sorted(path for path in assets if path.endswith(".css") and path not in named)
 
 

@@ -120,12 +120,12 @@ def in_fork(work: Callable[[], Any]) -> Any:
         run_and_exit(lambda: _write(writing, work))
     os.close(writing)
     with os.fdopen(reading, "rb") as stream:
-        found = stream.read()
+        output = stream.read()
     _, status = os.waitpid(pid, 0)
     why = why_ended(os.waitstatus_to_exitcode(status))
-    if why or not found:
+    if why or not output:
         raise CopyFailed(f"the process that computed this {why or 'ended'}")
-    result, problem = msgspec.json.decode(found)
+    result, problem = msgspec.json.decode(output)
     if problem:
         raise CopyFailed(problem)
     return result
@@ -133,9 +133,9 @@ def in_fork(work: Callable[[], Any]) -> Any:
 
 def _write(descriptor: int, work: Callable[[], Any]) -> None:
     try:
-        made = msgspec.json.encode((work(), ""))
+        output = msgspec.json.encode((work(), ""))
     except Exception as error:
         _LOG.exception("A part of a page could not be computed")
-        made = msgspec.json.encode((None, f"unexpected error: {type(error).__name__}: {error}".splitlines()[0]))
+        output = msgspec.json.encode((None, f"unexpected error: {type(error).__name__}: {error}".splitlines()[0]))
     with os.fdopen(descriptor, "wb") as stream:
-        stream.write(made)
+        stream.write(output)

@@ -119,9 +119,9 @@ def _match(pattern: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...] 
     """Return what stands for each `*`; None if the path is another."""
     if len(pattern) != len(parts):
         return None
-    if any(wanted not in ("*", part) for wanted, part in zip(pattern, parts, strict=True)):
+    if any(expected not in ("*", part) for expected, part in zip(pattern, parts, strict=True)):
         return None
-    return tuple(part for wanted, part in zip(pattern, parts, strict=True) if wanted == "*")
+    return tuple(part for expected, part in zip(pattern, parts, strict=True) if expected == "*")
 
 
 def json_lines(parts: AsyncIterator[dict[str, Any]]) -> Stream:
@@ -164,17 +164,17 @@ def read_assets() -> dict[str, Asset]:
 
 
 def _below(folder: Traversable, prefix: str) -> list[tuple[str, Asset]]:
-    found: list[tuple[str, Asset]] = []
+    assets: list[tuple[str, Asset]] = []
     for entry in folder.iterdir():
         if entry.is_dir():
-            found += _below(entry, f"{prefix}{entry.name}/")
+            assets += _below(entry, f"{prefix}{entry.name}/")
             continue
         content_type = _TYPES.get(entry.name.rpartition(".")[2])
         if content_type is not None:
             body = entry.read_bytes()
             asset = Asset(body, content_type, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
-            found.append((f"{prefix}{entry.name}", asset))
-    return found
+            assets.append((f"{prefix}{entry.name}", asset))
+    return assets
 
 
 def serve_asset(request: Request, asset: Asset) -> Response:

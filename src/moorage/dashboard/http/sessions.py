@@ -64,10 +64,10 @@ def set_cookie(port: int, session: str) -> str:
 
 def session_in(cookies: str, port: int) -> str:
     """Return what the Cookie header says of this dashboard's session; empty if it says nothing."""
-    wanted = cookie_name(port)
+    own_name = cookie_name(port)
     for part in cookies.split(";"):
         name, _, value = part.strip().partition("=")
-        if name == wanted:
+        if name == own_name:
             return value
     return ""
 

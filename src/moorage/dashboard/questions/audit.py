@@ -34,10 +34,10 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
 def _gates(name: Any) -> list[Gate]:
     if name is None:
         return list(GATES)
-    found = [gate for gate in GATES if gate.name == name]
-    if not found:
+    gates = [gate for gate in GATES if gate.name == name]
+    if not gates:
         raise BadQuestion(f"gate: there is no gate {name!r}; there are {', '.join(gate.name for gate in GATES)}")
-    return found
+    return gates
 
 
 def _inventory(base: Base) -> Inventory:

@@ -54,13 +54,13 @@ def read_changes(arguments: dict[str, Any]) -> WantedChanges:
         raise BadQuestion("changes: must be a list")
     if len(given) > MAX_CHANGES:
         raise BadQuestion(f"changes: at most {MAX_CHANGES:,} are made together, not {len(given):,}")
-    found: dict[str, list[Any]] = {}
+    fields: dict[str, list[Any]] = {}
     manifests: dict[str, str] = {}
-    for index, one in enumerate(given):
+    for index, change in enumerate(given):
         path = f"changes[{index}]"
-        if not isinstance(one, dict) or len(one) != 1:
+        if not isinstance(change, dict) or len(change) != 1:
             raise BadQuestion(f"{path}: must be an object with one name, such as taint or drain")
-        ((name, what),) = one.items()
+        ((name, what),) = change.items()
         if name == "apply":
             manifests[f"what-if-{len(manifests) + 1}.yaml"] = _text(what, f"{path}.apply", most=MAX_TEXT)
         elif name == "deviceTaint":
@@ -68,12 +68,12 @@ def read_changes(arguments: dict[str, Any]) -> WantedChanges:
             manifests[f"what-if-{len(manifests) + 1}.yaml"] = msgspec.yaml.encode(rule).decode()
         elif name in _READERS:
             field, read = _READERS[name]
-            found.setdefault(field, []).extend(read(what, f"{path}.{name}"))
+            fields.setdefault(field, []).extend(read(what, f"{path}.{name}"))
         else:
             known = ", ".join((*_READERS, "deviceTaint", "apply"))
             raise BadQuestion(f"{path}: {str(name)[:80]!r} is no change; there are {known}")
-    made = Changes(files=tuple(manifests), **{field: tuple(all_) for field, all_ in found.items()})
-    return WantedChanges(made, manifests)
+    changes = Changes(files=tuple(manifests), **{field: tuple(all_) for field, all_ in fields.items()})
+    return WantedChanges(changes, manifests)
 
 
 def read_until(arguments: dict[str, Any]) -> float | None:
@@ -214,15 +214,15 @@ _DRAIN = "--ignore-daemonsets --delete-emptydir-data --force"
 _AT_ONCE = 500
 
 
-def kubectl_commands(asked: WantedChanges, inventory: Inventory) -> list[str]:
+def kubectl_commands(request: WantedChanges, inventory: Inventory) -> list[str]:
     """Return the commands in the order in which the changes are made. Nodes are not added by any."""
-    changes = asked.changes
+    changes = request.changes
     return [
-        *map(_apply, asked.manifests.values()),
+        *map(_apply, request.manifests.values()),
         *_of_nodes("taint", changes.taints, _taint, " --overwrite"),
-        *_of_nodes("taint", changes.untaints, lambda one: f"{_untaint(one)}-", ""),
+        *_of_nodes("taint", changes.untaints, lambda untaint: f"{_untaint(untaint)}-", ""),
         *_of_nodes("label", changes.labels, _label, " --overwrite"),
-        *(_scale(inventory, one.workload, one.replicas) for one in changes.scales),
+        *(_scale(inventory, scale.workload, scale.replicas) for scale in changes.scales),
         *(f"kubectl cordon {quote(name)}" for name in changes.cordons),
         *(f"kubectl drain {quote(name)} {_DRAIN}" for name in changes.drains),
         *(f"kubectl delete node {quote(name)}" for name in changes.removes),
@@ -241,13 +241,13 @@ def _of_nodes(verb: str, changes: Sequence[_Change], written: Callable[[_Change]
     commands = []
     for what, several in groupby(changes, written):
         names: list[str] = []
-        for one in several:
-            if one.node == ALL_NODES:
+        for change in several:
+            if change.node == ALL_NODES:
                 commands.append(f"kubectl {verb} nodes --all {quote(what)}{end}")
-            elif one.node.startswith("{"):
-                commands.append(f"kubectl {verb} nodes -l {quote(one.node[1:-1])} {quote(what)}{end}")
+            elif change.node.startswith("{"):
+                commands.append(f"kubectl {verb} nodes -l {quote(change.node[1:-1])} {quote(what)}{end}")
             else:
-                names.append(quote(one.node))
+                names.append(quote(change.node))
         for first in range(0, len(names), _AT_ONCE):
             commands.append(f"kubectl {verb} nodes {' '.join(names[first : first + _AT_ONCE])} {quote(what)}{end}")
     return commands
@@ -270,16 +270,16 @@ def _scale(inventory: Inventory, workload: str, replicas: int) -> str:
     return f"kubectl scale {key.kind.lower()}/{quote(key.name)} -n {quote(key.namespace)} --replicas={replicas}"
 
 
-def plan_command(asked: WantedChanges, until: float | None) -> str:
+def plan_command(request: WantedChanges, until: float | None) -> str:
     """Return the command line, but for what names the cluster."""
-    changes = asked.changes
+    changes = request.changes
     options = [
-        *(f"--change {name}" for name in asked.manifests),
-        *(f"--taint {quote(f'{one.node}={_taint(one)}')}" for one in changes.taints),
-        *(f"--untaint {quote(f'{one.node}={_untaint(one)}')}" for one in changes.untaints),
-        *(f"--label {quote(f'{one.node}={_label(one)}')}" for one in changes.labels),
-        *(f"--scale {quote(f'{one.workload}={one.replicas}')}" for one in changes.scales),
-        *(f"--add-nodes {one.count} --like {quote(one.like)}" for one in changes.adds),
+        *(f"--change {name}" for name in request.manifests),
+        *(f"--taint {quote(f'{taint.node}={_taint(taint)}')}" for taint in changes.taints),
+        *(f"--untaint {quote(f'{untaint.node}={_untaint(untaint)}')}" for untaint in changes.untaints),
+        *(f"--label {quote(f'{label.node}={_label(label)}')}" for label in changes.labels),
+        *(f"--scale {quote(f'{scale.workload}={scale.replicas}')}" for scale in changes.scales),
+        *(f"--add-nodes {added.count} --like {quote(added.like)}" for added in changes.adds),
         *(f"--{verb} {quote(name)}" for verb in ("cordon", "drain", "remove") for name in getattr(changes, f"{verb}s")),
         *([f"--at {until:g}s"] if until is not None else ()),
     ]

@@ -21,8 +21,8 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     asked_for = asked(arguments)
     line, column = (_number(arguments, name) for name in ("line", "column"))
     words = ClusterWords(base.simulation, lambda: nodes_of(base, asked_for)[0])
-    found = completion(asked_for.kind, asked_for.text, line, column, words)
-    yield {**msgspec.to_builtins(found), "done": True}
+    result = completion(asked_for.kind, asked_for.text, line, column, words)
+    yield {**msgspec.to_builtins(result), "done": True}
 
 
 def _number(arguments: dict[str, Any], name: str) -> int:
@@ -44,8 +44,8 @@ def completion(kind: str, text: str, line: int, column: int, words: ClusterWords
     if kind == TOLERATIONS and cursor.key == "expression":
         script = _plain_script(cursor)
         return _of_expression(script, lines[line - 1], line, column, words, cursor.quote)
-    found = fitting(YamlCandidates(kind, words).at(cursor), cursor.typed)
-    return Completion(line, cursor.column, cursor.end_column, found)
+    candidates = fitting(YamlCandidates(kind, words).at(cursor), cursor.typed)
+    return Completion(line, cursor.column, cursor.end_column, candidates)
 
 
 def _plain_script(cursor: YamlCursor) -> str:
@@ -65,14 +65,14 @@ def _of_expression(
             counts[value] = counts.get(value, 0) + count
         return [(value, f"{count:,} node{'' if count == 1 else 's'}") for value, count in counts.items()]
 
-    found = complete_cel(script, values_of)
+    cursor = complete_cel(script, values_of)
     end = column
     while end <= len(written) and (written[end - 1].isalnum() or written[end - 1] == "_"):
         end += 1
-    candidates = tuple(_escaped(one, quote) for one in fitting(found.candidates, found.typed))
-    if any(one.kind == "value" for one in candidates):
+    candidates = tuple(_escaped(one, quote) for one in fitting(cursor.candidates, cursor.typed))
+    if any(candidate.kind == "value" for candidate in candidates):
         end = column
-    return Completion(line, column - len(found.typed), end, candidates, found.context)
+    return Completion(line, column - len(cursor.typed), end, candidates, cursor.context)
 
 
 def _escaped(candidate: Candidate, quote: str) -> Candidate:

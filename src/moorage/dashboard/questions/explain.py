@@ -54,7 +54,7 @@ def pod(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
         "verdict": verdict(explanation),
         "short": shortened(explanation.message),
         "matrix": _matrix(simulation, target, explanation),
-        "remedies": [remedy(one.change) for one in explanation.suggestions],
+        "remedies": [remedy(suggestion.change) for suggestion in explanation.suggestions],
         "togetherRemedy": remedy(*explanation.together.changes) if explanation.together is not None else None,
         "done": True,
     }
@@ -128,7 +128,7 @@ def _nearest(lines: Sequence[Line]) -> set[int]:
 
 
 def _objections(refusals: Sequence[Refusal]) -> int:
-    return sum(one.verdict.objections for one in refusals)
+    return sum(refusal.verdict.objections for refusal in refusals)
 
 
 def _family(line: Line, rejection: Sequence[Refusal]) -> dict[str, Any]:
@@ -136,8 +136,8 @@ def _family(line: Line, rejection: Sequence[Refusal]) -> dict[str, Any]:
     more = _objections(rejection)
     verdicts_of: dict[str, set[Verdict]] = {}
     for group in line.alike:
-        for one in (*rejection, *group.refusals):
-            verdicts_of.setdefault(one.plugin, set()).add(one.verdict)
+        for refusal in (*rejection, *group.refusals):
+            verdicts_of.setdefault(refusal.plugin, set()).add(refusal.verdict)
     return {
         "rows": max(len(line.alike), 1),
         "count": len(line.nodes),
@@ -154,7 +154,7 @@ def _plugins(simulation: Simulation, target: Target, explanation: Explanation) -
     engine = engines.get(target.pod.pod.spec.schedulerName) or next(iter(engines.values()))
     shape: Shape = simulation.cluster.shape_of(target.record.pod, by_name=True)
     candidates = engine.candidates(shape)
-    refusing = {one.plugin for group in explanation.groups for one in group.refusals}
+    refusing = {refusal.plugin for group in explanation.groups for refusal in group.refusals}
     if explanation.rejection is not None:
         refusing.add(explanation.rejection.plugin)
     columns = []
@@ -177,12 +177,12 @@ def _row(nodes: Sequence[str], refusals: Sequence[Refusal], distance: int, famil
         "fits": not refusals,
         "distance": distance,
         "cells": {
-            one.plugin: {
+            refusal.plugin: {
                 "ok": False,
-                "code": one.verdict.code.value,
-                "reasons": list(one.verdict.reasons),
-                "details": list(one.verdict.details),
+                "code": refusal.verdict.code.value,
+                "reasons": list(refusal.verdict.reasons),
+                "details": list(refusal.verdict.details),
             }
-            for one in refusals
+            for refusal in refusals
         },
     }

@@ -134,7 +134,7 @@ class _Judging:
         problems = problems_of(text, expressions, api_server)
         yield {
             "errors": problems,
-            "cel": [expression_facts(one) for one in expressions],
+            "cel": [expression_facts(expression) for expression in expressions],
             "gates": gate_rows(pod.spec, text.pod, self._gates_of) if pod is not None else [],
             "readable": pod is not None,
             "empty": text.is_empty,

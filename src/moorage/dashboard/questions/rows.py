@@ -49,8 +49,8 @@ def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     document = None
     if name and (node := world.get(KINDS.NODE, name)) is not None:
         usage = NodeUsage()
-        for one in world.pods_on(name):
-            usage.count(one.key, one.view)
+        for pod_here in world.pods_on(name):
+            usage.count(pod_here.key, pod_here.view)
         row = node_row(node.view, usage.of(name), device_counts_of(base.simulation.cluster.devices, name))
         document = node_details(world, name, row, [])
     elif pod:

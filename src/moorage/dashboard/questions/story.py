@@ -72,7 +72,7 @@ class _Storyteller:
         self.left_out = 0
         self._simulation = simulation
         self._chronicle = Chronicle()
-        self._nodes = {found.name: found.view for found in simulation.world.all(KINDS.NODE)}
+        self._nodes = {node.name: node.view for node in simulation.world.all(KINDS.NODE)}
         self._waiting: dict[str, str] = {}
         self._last = ("", 0)  # what the last entry was about before equal ones were added, and how many were
         simulation.api.listeners.append(self._changed)
@@ -84,8 +84,8 @@ class _Storyteller:
         if old is None and new is not None and kind in _TOLD_WHEN_CREATED:
             self._created(new)
         if kind is KINDS.POD:
-            found = new or old
-            workload = self._workload(found) if found is not None else ""
+            pod = new or old
+            workload = self._workload(pod) if pod is not None else ""
             for happening in self._chronicle.of_pod(_view(old), _view(new), self._nodes, now):
                 self._waiting.pop(happening.subject, None)
                 self._tell(happening._replace(workload=workload))
@@ -95,12 +95,12 @@ class _Storyteller:
             for happening in of_node(_view(old), _view(new), now):
                 self._tell(happening)
 
-    def _created(self, found: Object) -> None:
-        owner = controller_of(found.view.metadata)
+    def _created(self, created: Object) -> None:
+        owner = controller_of(created.view.metadata)
         if owner is not None:
-            subject = f"{owner.kind} {found.namespace}/{owner.name}"
-            text = created_line(found.kind, [found.name])
-            self._controlled(subject, self._workload(found), text, f"created {found.kind.name}")
+            subject = f"{owner.kind} {created.namespace}/{owner.name}"
+            text = created_line(created.kind, [created.name])
+            self._controlled(subject, self._workload(created), text, f"created {created.kind.name}")
 
     def _reported(self, report: Report) -> None:
         regarding = report.regarding
@@ -128,8 +128,8 @@ class _Storyteller:
         if self._waiting.get(key) == why:
             return
         self._waiting[key] = why
-        found = self._simulation.world.get(KINDS.POD, key)
-        workload = self._workload(found) if found is not None else ""
+        pod = self._simulation.world.get(KINDS.POD, key)
+        workload = self._workload(pod) if pod is not None else ""
         now = self._simulation.clock.elapsed
         self._tell(Happening(now, HappeningKind.PENDING, key, workload, why), SCHEDULER)
 
@@ -145,10 +145,10 @@ class _Storyteller:
         else:
             self.left_out += 1
 
-    def _workload(self, found: Object) -> str:
-        owner = self._simulation.owner_of(found)
+    def _workload(self, item: Object) -> str:
+        owner = self._simulation.owner_of(item)
         return str(Key(*owner)) if owner is not None else ""
 
 
-def _view(found: Object | None) -> Any:
-    return found.view if found is not None else None
+def _view(item: Object | None) -> Any:
+    return item.view if item is not None else None

@@ -86,16 +86,16 @@ def _fork_answer(
 def answer(asker: socket.socket, base: Base, questions: Questions) -> None:
     """Read a question and write the parts of its answer. Raises OSError if the other end is closed."""
     try:
-        asked = msgspec.json.decode(_read(asker))
-        for part in _parts(asked["question"], asked["arguments"], base, questions):
+        question = msgspec.json.decode(_read(asker))
+        for part in _parts(question["question"], question["arguments"], base, questions):
             asker.sendall(_line(part))
     except OSError:
         raise
     except MemoryError:
         asker.sendall(_line({"error": "there is not enough memory for the answer", "done": True}))
     except Exception as error:
-        said = f"{type(error).__name__}: {error}".splitlines()[0]
-        part = {"error": f"unexpected error: {said}", "done": True, "traceback": traceback.format_exc()}
+        summary = f"{type(error).__name__}: {error}".splitlines()[0]
+        part = {"error": f"unexpected error: {summary}", "done": True, "traceback": traceback.format_exc()}
         asker.sendall(_line(part))
 
 
@@ -113,8 +113,8 @@ def _line(part: Part) -> bytes:
 
 def _read(asker: socket.socket) -> bytes:
     chunks = bytearray()
-    while found := asker.recv(_CHUNK):
-        chunks += found
+    while chunk := asker.recv(_CHUNK):
+        chunks += chunk
         if len(chunks) > MAX_ARGUMENTS:
             raise ValueError(f"the question is larger than {MAX_ARGUMENTS >> 20} MiB")
     return bytes(chunks)

@@ -47,13 +47,13 @@ class Channel:
         try:
             if self.is_closed:
                 raise ProcessGone(self._what)
-            descriptors = [one.fileno() for one in passed]
+            descriptors = [passed_socket.fileno() for passed_socket in passed]
             socket.send_fds(self._socket, [msgspec.json.encode(message) + b"\n"], descriptors)
         except OSError as error:
             raise ProcessGone(f"{self._what}: {error}") from None
         finally:
-            for one in passed:
-                one.close()
+            for passed_socket in passed:
+                passed_socket.close()
 
     def expect_end(self, number: int | str) -> None:
         """Remember how the child of this number ends."""
@@ -71,16 +71,16 @@ class Channel:
 
     def _read(self) -> None:
         try:
-            found = self._socket.recv(_BYTES)
+            received = self._socket.recv(_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            found = b""
-        if not found:
+            received = b""
+        if not received:
             self.close()
             self._gone()
             return
-        *lines, self._rest = (self._rest + found).split(b"\n")
+        *lines, self._rest = (self._rest + received).split(b"\n")
         for line in lines:
             self._hear(msgspec.json.decode(line))
 
@@ -123,13 +123,13 @@ class Commands:
     def receive(self) -> list[dict[str, Any]] | None:
         """Return the commands that have come; None if the other end is closed."""
         try:
-            found, descriptors, _, _ = socket.recv_fds(self.socket, _BYTES, _SOCKETS)
+            received, descriptors, _, _ = socket.recv_fds(self.socket, _BYTES, _SOCKETS)
         except ConnectionError:
             return None
         self._descriptors.extend(descriptors)
-        if not found:
+        if not received:
             return None
-        *lines, self._rest = (self._rest + found).split(b"\n")
+        *lines, self._rest = (self._rest + received).split(b"\n")
         return [msgspec.json.decode(line) for line in lines]
 
     def take(self) -> socket.socket:

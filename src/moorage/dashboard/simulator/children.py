@@ -54,8 +54,8 @@ class Children:
             while self.bell.recv(4096):
                 pass
         for number, pid in list(self._pids.items()):
-            found, status = os.waitpid(pid, os.WNOHANG)
-            if found:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
                 del self._pids[number]
                 yield number, why_ended(os.waitstatus_to_exitcode(status))
 

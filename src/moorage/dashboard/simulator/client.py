@@ -267,10 +267,10 @@ class Simulator:
                     raise _NoAnswer(self._problem or "no cluster is loaded")
                 await self._news.wait()
             await self._turns.acquire()
-            found = self._ready(settled=settled)
-            if found is not None:
-                found[0].use()
-                return found
+            generation = self._ready(settled=settled)
+            if generation is not None:
+                generation[0].use()
+                return generation
             self._turns.release()
 
     def _ready(self, *, settled: bool) -> tuple[Generation, Channel] | None:

@@ -137,18 +137,18 @@ class Generation:
     async def make(self) -> bool:
         """Send the input and wait until the cluster has settled. Return whether it can be asked anything."""
         await self._send()
-        told = await self.built.ready
-        self.problem = told.get("about", "")
-        if "ready" not in told:
-            self.problem = await self._why(told, _LOADS, self._zygote, self.number)
+        report = await self.built.ready
+        self.problem = report.get("about", "")
+        if "ready" not in report:
+            self.problem = await self._why(report, _LOADS, self._zygote, self.number)
             return False
-        told = await self.settled.ready
-        if "ready" not in told:
-            self.problem = await self._why(told, _PLANS, self.built, SETTLED)
+        report = await self.settled.ready
+        if "ready" not in report:
+            self.problem = await self._why(report, _PLANS, self.built, SETTLED)
         if self._has_died:
             self.problem = f"{_LOADS} or {_PLANS} died"
             return False
-        self.info = GenerationInfo(self.number, self.spec.seq, time.time(), told.get("seconds", 0.0), self.problem)
+        self.info = GenerationInfo(self.number, self.spec.seq, time.time(), report.get("seconds", 0.0), self.problem)
         return True
 
     async def _send(self) -> None:
@@ -166,9 +166,9 @@ class Generation:
                 writer.close()
             await writer.wait_closed()
 
-    async def _why(self, told: Message, what: str, parent: Channel, number: int | str) -> str:
-        if "problem" in told:
-            return str(told["problem"])
+    async def _why(self, report: Message, what: str, parent: Channel, number: int | str) -> str:
+        if "problem" in report:
+            return str(report["problem"])
         return f"{what} {await parent.why_ended(number) or 'ended'}"
 
     def _ended(self, channel: Channel) -> None:

@@ -114,8 +114,8 @@ class _Forker:
             with suppress(OSError):
                 Commands(built).send({"problem": f"a process for the cluster cannot be started: {error}"})
         finally:
-            for one in (built, settled, sender):
-                one.close()
+            for channel in (built, settled, sender):
+                channel.close()
 
 
 class _Generation:
@@ -182,8 +182,8 @@ def _problem(error: Exception) -> dict[str, str]:
         return {"problem": str(error)}
     if isinstance(error, MemoryError):
         return {"problem": "there is not enough memory to load the cluster"}
-    said = f"{type(error).__name__}: {error}".splitlines()[0]
-    return {"problem": f"unexpected error: {said}", "traceback": traceback.format_exc()}
+    summary = f"{type(error).__name__}: {error}".splitlines()[0]
+    return {"problem": f"unexpected error: {summary}", "traceback": traceback.format_exc()}
 
 
 if __name__ == "__main__":

@@ -92,14 +92,14 @@ class Board:
         pods = [(old, self.rows.pods.get(key)) for key, old in self._pods_before.items()]
         nodes = [pair for pair in nodes if pair[0] != pair[1]]
         pods = [pair for pair in pods if pair[0] != pair[1]]
-        told, self._told = sorted(self._told, key=lambda happening: happening.time), []
+        happenings, self._told = sorted(self._told, key=lambda happening: happening.time), []
         self._nodes_before.clear()
         self._pods_before.clear()
-        if not nodes and not pods and not told:
+        if not nodes and not pods and not happenings:
             return None
         self.seq += 1
-        delta = RowsDelta(self.seq, now, nodes, pods, told)
-        self.happenings += told
+        delta = RowsDelta(self.seq, now, nodes, pods, happenings)
+        self.happenings += happenings
         self.history.record(delta)
         self._keep(delta)
         self._wake()
@@ -158,7 +158,7 @@ class Board:
             if after > self.seq or after < self._first_kept:
                 yield _event("reload", {})
                 after = self.seq
-            for seq, body in [one for one in self._kept if one[0] > after]:
+            for seq, body in [kept for kept in self._kept if kept[0] > after]:
                 yield body
                 after = seq
             if self._news is news and not await _within(news, HEARTBEAT):

@@ -30,18 +30,18 @@ class Objects(Protocol):
 
 def node_details(objects: Objects, name: str, row: NodeRow, events: list[Document]) -> Document | None:
     """Return what the page of a node shows; None if there is no such node."""
-    found = objects.get(KINDS.NODE, name)
-    if found is None:
+    item = objects.get(KINDS.NODE, name)
+    if item is None:
         return None
-    node: Node = found.view
-    pods = [one for one in objects.all(KINDS.POD) if one.view.spec.nodeName == name]
+    node: Node = item.view
+    pods = [pod for pod in objects.all(KINDS.POD) if pod.view.spec.nodeName == name]
     devices = list(_devices(objects, name))
     return {
         **row,
         "annotations": dict(node.metadata.annotations),
-        "conditions": [as_data(one) for one in node.status.conditions],
-        "addresses": [as_data(one) for one in node.status.addresses],
-        "pods": [[*_pod_line(one.view)] for one in pods[:MAX_LISTED]],
+        "conditions": [as_data(condition) for condition in node.status.conditions],
+        "addresses": [as_data(address) for address in node.status.addresses],
+        "pods": [[*_pod_line(pod.view)] for pod in pods[:MAX_LISTED]],
         "podCount": len(pods),
         "devices": devices[:MAX_LISTED],
         "deviceCount": len(devices),
@@ -57,15 +57,15 @@ def _pod_line(pod: Pod) -> tuple[str, str, str, Mapping[str, int]]:
 def _devices(objects: Objects, node: str) -> Iterable[Document]:
     """Return the devices that a node has to itself, with the claims and pods that use them, and their taints."""
     users: dict[tuple[str, str, str], list[str]] = {}
-    for found in objects.all(KINDS.RESOURCE_CLAIM):
-        claim: ResourceClaim = found.view
+    for item in objects.all(KINDS.RESOURCE_CLAIM):
+        claim: ResourceClaim = item.view
         if claim.status.allocation is None:
             continue
         for result in claim.status.allocation.devices.results:
-            by = [f"{claim.metadata.namespace}/{one.name}" for one in claim.status.reservedFor]
-            users.setdefault((result.driver, result.pool, result.device), []).extend(by or [found.key])
-    for found in objects.all(KINDS.RESOURCE_SLICE):
-        published: ResourceSlice = found.view
+            by = [f"{claim.metadata.namespace}/{consumer.name}" for consumer in claim.status.reservedFor]
+            users.setdefault((result.driver, result.pool, result.device), []).extend(by or [item.key])
+    for item in objects.all(KINDS.RESOURCE_SLICE):
+        published: ResourceSlice = item.view
         spec = published.spec
         if spec.nodeName != node:
             continue
@@ -75,17 +75,17 @@ def _devices(objects: Objects, node: str) -> Iterable[Document]:
                 "pool": spec.pool.name,
                 "name": device.name,
                 "inUseBy": users.get((spec.driver, spec.pool.name, device.name), []),
-                "taints": [as_data(one) for one in device.taints],
+                "taints": [as_data(taint) for taint in device.taints],
                 "attributes": as_data(device.attributes),
             }
 
 
 def pod_details(objects: Objects, key: str, events: list[Document]) -> Document | None:
     """Return what is told about a pod; None if there is no such pod."""
-    found = objects.get(KINDS.POD, key)
-    if found is None:
+    item = objects.get(KINDS.POD, key)
+    if item is None:
         return None
-    pod: Pod = found.view
+    pod: Pod = item.view
     row = pod_row(pod, workload_of(pod))
     return {
         "pod": row.key,
@@ -95,10 +95,10 @@ def pod_details(objects: Objects, key: str, events: list[Document]) -> Document 
         "priority": pod.spec.priority or 0,
         "scheduler": pod.spec.schedulerName,
         "labels": dict(pod.metadata.labels),
-        "tolerations": [as_data(one) for one in pod.spec.tolerations],
+        "tolerations": [as_data(toleration) for toleration in pod.spec.tolerations],
         "requests": pod_requests(pod.spec),
         "claims": [name for _, name in claim_keys(pod)],
-        "conditions": [as_data(one) for one in pod.status.conditions],
+        "conditions": [as_data(condition) for condition in pod.status.conditions],
         "created": pod.metadata.creationTimestamp or "",
         "events": events,
     }

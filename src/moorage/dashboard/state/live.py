@@ -133,14 +133,14 @@ class LiveSource:
 
     def _pods_changed(self, deltas: list[Delta]) -> None:
         for old, new in deltas:
-            self._dirty |= {one.view.spec.nodeName for one in (old, new) if one is not None}
+            self._dirty |= {pod.view.spec.nodeName for pod in (old, new) if pod is not None}
             if new is not None:
                 self.board.set_pod(new.key, pod_row(new.view, workload_of(new.view)))
             elif old is not None:
                 self.board.set_pod(old.key, None)
 
     def _nodes_changed(self, deltas: list[Delta]) -> None:
-        self._dirty |= {one.name for delta in deltas for one in delta if one is not None}
+        self._dirty |= {node.name for delta in deltas for node in delta if node is not None}
 
     def _device_objects_changed(self, deltas: list[Delta]) -> None:
         for old, new in deltas:
@@ -211,7 +211,7 @@ class LiveSource:
         refused = {plural: why for plural, why in self._watched.refusals.items() if _FORBIDDEN in why}
         return tuple(
             Unread(plural, refused[plural])
-            for plural in sorted(refused, key=lambda one: (one != KINDS.NODE.plural, one))
+            for plural in sorted(refused, key=lambda resource: (resource != KINDS.NODE.plural, resource))
         )
 
     async def events_of(self, kind: str, name: str, namespace: str = "") -> list[dict[str, Any]]:

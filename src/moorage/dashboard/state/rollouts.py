@@ -65,14 +65,14 @@ class Figures(NamedTuple):
         return max(0, self.wanted - self.available)
 
 
-def figures_of(found: Object, pods: Iterable[Pod]) -> Figures:
+def figures_of(workload: Object, pods: Iterable[Pod]) -> Figures:
     """Return what the workload's status says. `pods` are those of a DaemonSet, whose status counts nodes."""
-    view: Any = found.view
-    limits, status = update_limits(found.kind.name, view), view.status
-    if found.kind.name == DAEMON_SET:
+    view: Any = workload.view
+    limits, status = update_limits(workload.kind.name, view), view.status
+    if workload.kind.name == DAEMON_SET:
         active = [pod for pod in pods if is_active(pod)]
         # The status comes after the pods: one that was just made is not one of the old template until then.
-        updated = max(status.updatedNumberScheduled if is_observed(found) else 0, _of_template(found, active))
+        updated = max(status.updatedNumberScheduled if is_observed(workload) else 0, _of_template(workload, active))
         total = max(updated, len(active))
         return Figures(status.desiredNumberScheduled, updated, total - updated, status.numberAvailable, *limits)
     wanted = 1 if view.spec.replicas is None else view.spec.replicas
@@ -86,9 +86,9 @@ def _of_template(daemon_set: Object, pods: Iterable[Pod]) -> int:
     return sum(1 for pod in pods if generation and pod.metadata.labels.get(TEMPLATE_GENERATION_LABEL) == generation)
 
 
-def is_observed(found: Object) -> bool:
+def is_observed(workload: Object) -> bool:
     """Return whether the status is about the workload as it is now."""
-    return bool(found.view.status.observedGeneration >= found.view.metadata.generation)
+    return bool(workload.view.status.observedGeneration >= workload.view.metadata.generation)
 
 
 def has_another_template(old: Object, new: Object) -> bool:
@@ -97,44 +97,44 @@ def has_another_template(old: Object, new: Object) -> bool:
     return bool(old.view.spec.template != new.view.spec.template)
 
 
-def is_updating(found: Object, figures: Figures) -> bool:
+def is_updating(workload: Object, figures: Figures) -> bool:
     """Return whether pods of an old template are there that an update is going to replace."""
-    return not is_observed(found) or figures.old > partition_of(found.kind.name, found.view)
+    return not is_observed(workload) or figures.old > partition_of(workload.kind.name, workload.view)
 
 
-def is_rolled_out(found: Object, figures: Figures) -> bool:
+def is_rolled_out(workload: Object, figures: Figures) -> bool:
     """Return whether every pod that is to be updated is, no other is left, and all are available."""
-    kept = min(partition_of(found.kind.name, found.view), figures.wanted)
+    kept = min(partition_of(workload.kind.name, workload.view), figures.wanted)
     return (
-        is_observed(found)
+        is_observed(workload)
         and figures.updated >= figures.wanted - kept
         and figures.total == figures.wanted
         and figures.available >= figures.wanted
     )
 
 
-def strategy_of(found: Object) -> str:
-    spec = found.view.spec
-    return str((spec.strategy if found.kind.name == DEPLOYMENT else spec.updateStrategy).type)
+def strategy_of(workload: Object) -> str:
+    spec = workload.view.spec
+    return str((spec.strategy if workload.kind.name == DEPLOYMENT else spec.updateStrategy).type)
 
 
-def is_paused(found: Object) -> bool:
-    return bool(getattr(found.view.spec, "paused", False))
+def is_paused(workload: Object) -> bool:
+    return bool(getattr(workload.view.spec, "paused", False))
 
 
-def why_stuck(found: Object) -> list[str]:
+def why_stuck(workload: Object) -> list[str]:
     """Return what the workload's conditions say against its update."""
-    said = []
-    for condition in found.view.status.conditions:
+    reasons = []
+    for condition in workload.view.status.conditions:
         if condition.reason == TIMED_OUT and condition.status == "False":
-            said.append(f"{TIMED_OUT}: {condition.message}")
+            reasons.append(f"{TIMED_OUT}: {condition.message}")
         elif condition.type == REPLICA_FAILURE and condition.status == "True":
-            said.append(f"{condition.reason}: {condition.message}")
+            reasons.append(f"{condition.reason}: {condition.message}")
         elif condition.reason == PAUSED:
-            said.append("it is paused")
-    if strategy_of(found) == "OnDelete":
-        said.append("its update strategy is OnDelete: pods are replaced when they are deleted")
-    return said
+            reasons.append("it is paused")
+    if strategy_of(workload) == "OnDelete":
+        reasons.append("its update strategy is OnDelete: pods are replaced when they are deleted")
+    return reasons
 
 
 class FollowedStep(msgspec.Struct, frozen=True, rename="camel"):
@@ -191,9 +191,9 @@ class Rollouts:
         if self._begun:
             return
         self._begun = True
-        for uid, found in self._workloads.items():
-            if is_updating(found, self._figures(uid)):
-                self._start(found, now, saw_start=False)
+        for uid, workload in self._workloads.items():
+            if is_updating(workload, self._figures(uid)):
+                self._start(workload, now, saw_start=False)
 
     def changed(self, kind: Kind, deltas: Iterable[Delta], now: float) -> None:
         """Take changes of objects of one of ROLLOUT_KINDS."""
@@ -215,34 +215,34 @@ class Rollouts:
     # -- what changed -------------------------------------------------------------------------------------------------
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> str:
-        found = new or old
-        owner = controller_of(found.view.metadata) if found is not None else None
-        if found is None or owner is None or owner.kind not in _OWNERS:
+        item = new or old
+        owner = controller_of(item.view.metadata) if item is not None else None
+        if item is None or owner is None or owner.kind not in _OWNERS:
             return ""
         if new is None:
             pods = self._pods.get(owner.uid, {})
-            pods.pop(found.key, None)
+            pods.pop(item.key, None)
             if not pods:
                 self._pods.pop(owner.uid, None)
         else:
-            self._pods.setdefault(owner.uid, {})[found.key] = new.view
+            self._pods.setdefault(owner.uid, {})[item.key] = new.view
         return self._deployments.get(owner.uid, owner.uid)
 
     def _replica_set_changed(self, old: Object | None, new: Object | None, now: float) -> str:
-        found = new or old
-        owner = controller_of(found.view.metadata) if found is not None else None
-        if found is None or owner is None:
+        item = new or old
+        owner = controller_of(item.view.metadata) if item is not None else None
+        if item is None or owner is None:
             return ""
         if new is None:
-            self._deployments.pop(found.uid, None)
-            self._replica_sets.get(owner.uid, set()).discard(found.uid)
+            self._deployments.pop(item.uid, None)
+            self._replica_sets.get(owner.uid, set()).discard(item.uid)
         else:
-            self._deployments[found.uid] = owner.uid
-            self._replica_sets.setdefault(owner.uid, set()).add(found.uid)
-        before, after = (desired_replicas(one) if one is not None else 0 for one in (old, new))
-        if before != after and (old is not None or is_news(found, now)):
+            self._deployments[item.uid] = owner.uid
+            self._replica_sets.setdefault(owner.uid, set()).add(item.uid)
+        before, after = (desired_replicas(replica_set) if replica_set is not None else 0 for replica_set in (old, new))
+        if before != after and (old is not None or is_news(item, now)):
             way = "up" if before < after else "down"
-            self._note(owner.uid, f"{found.name} scaled {way} from {before} to {after}")
+            self._note(owner.uid, f"{item.name} scaled {way} from {before} to {after}")
         return owner.uid
 
     def _budget_changed(self, old: Object | None, new: Object | None) -> str:
@@ -277,35 +277,35 @@ class Rollouts:
 
     # -- rollouts -----------------------------------------------------------------------------------------------------
 
-    def _start(self, found: Object, now: float, *, saw_start: bool) -> None:
+    def _start(self, workload: Object, now: float, *, saw_start: bool) -> None:
         if len(self._under_way) >= MAX_UNDER_WAY:
             self.left_out += 1
             return
-        self._under_way[found.uid] = rollout = FollowedRollout(
-            workload=f"{found.kind.name} {found.key}",
-            uid=found.uid,
-            generation=found.view.metadata.generation,
+        self._under_way[workload.uid] = rollout = FollowedRollout(
+            workload=f"{workload.kind.name} {workload.key}",
+            uid=workload.uid,
+            generation=workload.view.metadata.generation,
             began=now,
             saw_start=saw_start,
             steps=[],
         )
-        figures = self._figures(found.uid)
-        if saw_start and not is_observed(found):  # the status still counts pods of the last template as updated
+        figures = self._figures(workload.uid)
+        if saw_start and not is_observed(workload):  # the status still counts pods of the last template as updated
             figures = figures._replace(updated=0, old=figures.total)
         text = "the template changed" if figures.old else "it was created"
         _add(rollout, figures, text if saw_start else "it was under way when it was first seen", now)
 
     def _look(self, uid: str, now: float) -> None:
         """Add a step if anything changed, and end the rollout if it is over."""
-        rollout, found = self._under_way[uid], self._workloads.get(uid)
-        if found is None or not is_observed(found):
+        rollout, workload = self._under_way[uid], self._workloads.get(uid)
+        if workload is None or not is_observed(workload):
             return
         figures, last = self._figures(uid), rollout.steps[-1]
         notes = self._notes.pop(uid, [])
         if notes or figures != _figures_in(last):
             _add(rollout, figures, "; ".join(notes) or _difference(_figures_in(last), figures), now)
-        if is_rolled_out(found, figures):
-            self._describe(rollout, found)
+        if is_rolled_out(workload, figures):
+            self._describe(rollout, workload)
             self._end(uid, "complete", now)
 
     def _end(self, uid: str, state: str, now: float) -> None:
@@ -317,8 +317,8 @@ class Rollouts:
             self._notes.pop(uid, None)
 
     def _figures(self, uid: str) -> Figures:
-        found = self._workloads[uid]
-        return figures_of(found, self._pods.get(uid, {}).values())
+        workload = self._workloads[uid]
+        return figures_of(workload, self._pods.get(uid, {}).values())
 
     # -- what is told -------------------------------------------------------------------------------------------------
 
@@ -329,24 +329,24 @@ class Rollouts:
         for rollout in self._ended:
             if (workload := self._workloads.get(rollout.uid)) is not None:
                 rollout.budgets = list(self._budgets_of(workload))
-        found = sorted((*self._under_way.values(), *self._ended), key=lambda rollout: -rollout.began)
-        return {"rollouts": [msgspec.to_builtins(rollout) for rollout in found], "leftOut": self.left_out}
+        rollouts = sorted((*self._under_way.values(), *self._ended), key=lambda rollout: -rollout.began)
+        return {"rollouts": [msgspec.to_builtins(rollout) for rollout in rollouts], "leftOut": self.left_out}
 
-    def _describe(self, rollout: FollowedRollout, found: Object) -> None:
+    def _describe(self, rollout: FollowedRollout, workload: Object) -> None:
         """Say what allows or hinders it now."""
-        rollout.strategy, rollout.partition = strategy_of(found), partition_of(found.kind.name, found.view)
-        rollout.budgets = list(self._budgets_of(found))
-        rollout.pending = list(self._pending(found.uid))
-        rollout.stuck = why_stuck(found)
-        if is_paused(found):
+        rollout.strategy, rollout.partition = strategy_of(workload), partition_of(workload.kind.name, workload.view)
+        rollout.budgets = list(self._budgets_of(workload))
+        rollout.pending = list(self._pending(workload.uid))
+        rollout.stuck = why_stuck(workload)
+        if is_paused(workload):
             rollout.state = "paused"
         else:
             rollout.state = "stuck" if rollout.stuck or rollout.pending else "progressing"
 
-    def _budgets_of(self, found: Object) -> Iterator[dict[str, Any]]:
-        labels = found.view.spec.template.metadata.labels
+    def _budgets_of(self, workload: Object) -> Iterator[dict[str, Any]]:
+        labels = workload.view.spec.template.metadata.labels
         for budget in self._budgets.values():
-            if budget.namespace == found.namespace and budget_selects(budget, labels):
+            if budget.namespace == workload.namespace and budget_selects(budget, labels):
                 status = budget.view.status
                 yield {
                     "name": budget.name,

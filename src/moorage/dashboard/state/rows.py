@@ -93,13 +93,13 @@ def node_row(node: Node, used: Mapping[str, int], devices: Mapping[str, DeviceCo
     return {
         "name": metadata.name,
         "labels": dict(metadata.labels),
-        "taints": [{"key": one.key, "value": one.value, "effect": one.effect} for one in node.spec.taints],
+        "taints": [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in node.spec.taints],
         "ready": is_ready(node),
         "schedulable": not node.spec.unschedulable,
         "created": metadata.creationTimestamp or "",
         "version": node.status.nodeInfo.kubeletVersion,
         "resources": {name: [used.get(name, 0), there.get(name, 0)] for name in names},
-        "devices": {driver: [one.in_use, one.published] for driver, one in devices.items()},
+        "devices": {driver: [count.in_use, count.published] for driver, count in devices.items()},
     }
 
 

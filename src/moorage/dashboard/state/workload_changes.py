@@ -37,28 +37,28 @@ _WORKLOADS = frozenset(
 )
 
 
-def is_news(found: Object, now: float) -> bool:
+def is_news(item: Object, now: float) -> bool:
     """Return whether an object was created just now, by the clocks of the cluster and of this machine."""
-    created = seconds_of(found.view.metadata.creationTimestamp)
+    created = seconds_of(item.view.metadata.creationTimestamp)
     return created is not None and abs(now - created) <= _NEWS_SECONDS
 
 
 def deeds(kind: Kind, deltas: Iterable[Delta], now: float) -> list[Happening]:
     """Return what was done, a line for each owner and kind of deed."""
     created: dict[tuple[str, str], list[str]] = {}
-    told: list[Happening] = []
+    happenings: list[Happening] = []
     for old, new in deltas:
         if new is None:
             if old is not None and kind in _WORKLOADS and controller_of(old.view.metadata) is None:
-                told.append(_happening(now, f"{kind.name} {old.key}", "was deleted"))
+                happenings.append(_happening(now, f"{kind.name} {old.key}", "was deleted"))
         elif old is None:
             if is_news(new, now) and (whose := _owner_of(new)) is not None and kind in _CREATED:
                 created.setdefault(whose, []).append(new.name)
             elif is_news(new, now) and kind in _WORKLOADS:
-                told.append(_happening(now, f"{kind.name} {new.key}", "was created"))
+                happenings.append(_happening(now, f"{kind.name} {new.key}", "was created"))
         elif kind in _WORKLOADS:
-            told += _changed(kind, old, new, now)
-    return [*(_of_created(kind, whose, names, now) for whose, names in created.items()), *told]
+            happenings += _changed(kind, old, new, now)
+    return [*(_of_created(kind, whose, names, now) for whose, names in created.items()), *happenings]
 
 
 def created_line(kind: Kind, names: list[str]) -> str:
@@ -71,13 +71,13 @@ def _of_created(kind: Kind, whose: tuple[str, str], names: list[str], now: float
     return Happening(now, HappeningKind.CONTROL, subject, workload, created_line(kind, names))
 
 
-def _owner_of(found: Object) -> tuple[str, str] | None:
+def _owner_of(item: Object) -> tuple[str, str] | None:
     """Return the object that controls another, and the workload that both belong to."""
-    owner = controller_of(found.view.metadata)
+    owner = controller_of(item.view.metadata)
     if owner is None:
         return None
-    subject = f"{owner.kind} {found.namespace}/{owner.name}"
-    return subject, workload_of(found.view) if found.kind is KINDS.POD else subject
+    subject = f"{owner.kind} {item.namespace}/{owner.name}"
+    return subject, workload_of(item.view) if item.kind is KINDS.POD else subject
 
 
 def _changed(kind: Kind, old: Object, new: Object, now: float) -> list[Happening]:
@@ -85,21 +85,21 @@ def _changed(kind: Kind, old: Object, new: Object, now: float) -> list[Happening
     if before is after:
         return []
     owner = _owner_of(new)
-    said = []
+    details = []
     was, will = getattr(before, "replicas", None), getattr(after, "replicas", None)
     if was != will:
         way = "up" if (was or 0) < (will or 0) else "down"
         what = f"{new.name} was scaled {way}" if owner is not None else f"was scaled {way}"
-        said.append(f"{what} from {was or 0} to {will or 0}")
+        details.append(f"{what} from {was or 0} to {will or 0}")
     if owner is None and getattr(before, "template", None) != getattr(after, "template", None):
-        said.append("has another template")
+        details.append("has another template")
     for name in ("paused", "suspend"):
         if bool(getattr(before, name, False)) != bool(getattr(after, name, False)):
-            said.append(
+            details.append(
                 {"paused": "was paused", "suspend": "was suspended"}[name] if getattr(after, name) else "goes on"
             )
     subject = owner[0] if owner is not None else f"{kind.name} {new.key}"
-    return [_happening(now, subject, text) for text in said]
+    return [_happening(now, subject, text) for text in details]
 
 
 def _happening(now: float, subject: str, detail: str) -> Happening:

@@ -68,7 +68,7 @@ def storage_options(function: Command) -> Command:
             etcd = msgspec.structs.replace(etcd, compaction_seconds=seconds, lease_reuse_seconds=lease_reuse)
         return function(*arguments, etcd=etcd, **others)
 
-    made: Command = command
+    decorated: Command = command
     for option in (
         click.option(
             "--lease-reuse-duration-seconds",
@@ -99,8 +99,8 @@ def storage_options(function: Command) -> Command:
         click.option("--watch-cache", hidden=True, expose_value=False, callback=_only("true", _MEMORY)),
         *(click.option(flag, hidden=True, expose_value=False, callback=_refuse(why)) for flag, why in _REFUSED.items()),
     ):
-        made = option(made)
-    return made
+        decorated = option(decorated)
+    return decorated
 
 
 def _only(value: str, why: str) -> Any:
@@ -352,8 +352,8 @@ def _token_settings(issuers: tuple[str, ...], audiences: str, max_expiration: st
     if max_expiration:
         seconds = int(duration_of("--service-account-max-token-expiration", max_expiration))
         if not 3600 <= seconds <= 1 << 32:
-            said = "must be between 1 hour and 2^32 seconds"
-            raise click.BadParameter(said, param_hint="'--service-account-max-token-expiration'")
+            bounds = "must be between 1 hour and 2^32 seconds"
+            raise click.BadParameter(bounds, param_hint="'--service-account-max-token-expiration'")
     named = tuple(name for name in audiences.split(",") if name)
     defaults = TokenSettings()
     return TokenSettings(issuers or defaults.issuers, named, seconds)

@@ -50,7 +50,7 @@ def scheduler(process: ProcessMaker, gates: GateSet, config: str | None, seed: i
     from moorage.cluster.components import SchedulerProcess
 
     configuration = read_configuration(config, gates)
-    _run(process, lambda made: SchedulerProcess(made, gates, configuration, seed))
+    _run(process, lambda parts: SchedulerProcess(parts, gates, configuration, seed))
 
 
 @click.command("controller-manager")

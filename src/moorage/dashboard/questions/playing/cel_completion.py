@@ -178,7 +178,7 @@ def complete_cel(text: str, values_of: Callable[[str], list[tuple[str, str]]]) -
     if errors and errors[-1][1][:1] in "\"'" and errors[-1][0] + len(errors[-1][1]) >= len(text):
         if text.endswith("\n"):
             return CelCursor("", ())  # the text ought to have ended in the line before
-        return _in_text(text, [one for one in tokens if one.position < errors[-1][0]], errors[-1][0], values_of)
+        return _in_text(text, [token for token in tokens if token.position < errors[-1][0]], errors[-1][0], values_of)
     typed = ""
     if tokens and tokens[-1].kind in ("ident", "in", *_LITERALS[4:]) and _ends(tokens[-1]) == len(text):
         typed = tokens[-1].text
@@ -201,13 +201,13 @@ def _in_text(
     """Complete a text that is compared with a field of the taint: the last one before it in the same brackets."""
     quote = text[start]
     for index in range(len(tokens) - 1, 1, -1):
-        one = tokens[index]
-        if one.kind in ("&&", "||", "?"):
+        token = tokens[index]
+        if token.kind in ("&&", "||", "?"):
             break
-        if one.text in _FIELDS and tokens[index - 1].kind == "." and tokens[index - 2].text == "taint":
-            found = values_of(one.text)
-            made = tuple(Candidate(f"{value}{quote}", value or '""', "value", note) for value, note in found)
-            return CelCursor(text[start + 1 :], made, f"taint.{one.text}")
+        if token.text in _FIELDS and tokens[index - 1].kind == "." and tokens[index - 2].text == "taint":
+            values = values_of(token.text)
+            candidates = tuple(Candidate(f"{value}{quote}", value or '""', "value", note) for value, note in values)
+            return CelCursor(text[start + 1 :], candidates, f"taint.{token.text}")
     return CelCursor(text[start + 1 :], ())
 
 
@@ -270,13 +270,13 @@ def _with_loop_variables(text: str, tokens: list[Token]) -> Environment:
 
 
 def _open_brackets(tokens: list[Token]) -> list[int]:
-    found: list[int] = []
+    brackets: list[int] = []
     for index, token in enumerate(tokens):
         if token.kind in ("(", "[", "{"):
-            found.append(index)
-        elif token.kind in _CLOSING and found:
-            found.pop()
-    return [index for index in found if tokens[index].kind == "("]
+            brackets.append(index)
+        elif token.kind in _CLOSING and brackets:
+            brackets.pop()
+    return [index for index in brackets if tokens[index].kind == "("]
 
 
 def _next_comma(tokens: list[Token], start: int) -> int | None:
@@ -298,11 +298,11 @@ def _element(ranged: Type | None) -> Type:
 
 
 def _members(text: str, before: list[Token], typed: str, environment: Environment) -> CelCursor:
-    found = list(_namespaced(before, environment))
-    type_ = None if found else _type_of(text, before, environment)
+    candidates = list(_namespaced(before, environment))
+    type_ = None if candidates else _type_of(text, before, environment)
     if type_ is not None:
-        found = [*_fields(type_, environment), *_methods(type_, environment), *_macros(type_)]
-    return CelCursor(typed, tuple(found), str(type_) if type_ is not None else "")
+        candidates = [*_fields(type_, environment), *_methods(type_, environment), *_macros(type_)]
+    return CelCursor(typed, tuple(candidates), str(type_) if type_ is not None else "")
 
 
 def _namespaced(before: list[Token], environment: Environment) -> Iterator[Candidate]:
@@ -328,7 +328,11 @@ def _methods(type_: Type, environment: Environment) -> Iterator[Candidate]:
     for name, function in sorted(environment.functions.items()):
         if not name[0].isalpha() or "." in name or name in _HIDDEN:
             continue
-        fits = [one for one in function.overloads if one.member and assign(Bindings(), type_, one.params[0])]
+        fits = [
+            overload
+            for overload in function.overloads
+            if overload.member and assign(Bindings(), type_, overload.params[0])
+        ]
         if fits:
             yield _function(name, name, tuple(fits))
 
@@ -348,7 +352,7 @@ def _names(environment: Environment) -> Iterator[Candidate]:
         yield Candidate(name, name, "variable", str(type_), "the taint" if name in own else "")
     namespaces = {name.partition(".")[0] for name in environment.functions if "." in name}
     for name, function in sorted(environment.functions.items()):
-        overloads = tuple(one for one in function.overloads if not one.member)
+        overloads = tuple(overload for overload in function.overloads if not overload.member)
         if name[0].isalpha() and "." not in name and overloads and name not in _HIDDEN:
             yield _function(name, name, overloads)
     yield Candidate("has(", "has", "macro", "has(field) -> bool", MACROS["has"])

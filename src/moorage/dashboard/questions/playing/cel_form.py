@@ -93,13 +93,13 @@ def with_operator(expression: str, seconds: int | None = None) -> RuleForm:
 def _conditions(node: Node) -> dict[_Taint | None, _Condition]:
     """Return the conditions of a conjunction by the field that they are about; None has what a value must read as."""
     if isinstance(node, Call) and node.function == "_&&_":
-        found = _conditions(node.args[0])
+        conditions = _conditions(node.args[0])
         for field, condition in _conditions(node.args[1]).items():
-            if found.setdefault(field, condition) != condition:
+            if conditions.setdefault(field, condition) != condition:
                 raise _NoOperator(
                     "a toleration has one comparison: a range or several values at once need an expression"
                 )
-        return found
+        return conditions
     if isinstance(node, Literal) and node.value is True:
         return {}
     return dict([_condition(_plain(node))])
@@ -110,10 +110,10 @@ def _plain(node: Node) -> Any:
     if isinstance(node, Literal):
         return node.value
     if isinstance(node, Select) and isinstance(node.operand, Ident) and node.operand.name == "taint":
-        return next((one for one in _Taint if one.value == node.field and not node.test_only), None)
+        return next((field for field in _Taint if field.value == node.field and not node.test_only), None)
     if not isinstance(node, Call):
         return None
-    arguments = [_plain(one) for one in ([node.target, *node.args] if node.target is not None else node.args)]
+    arguments = [_plain(field) for field in ([node.target, *node.args] if node.target is not None else node.args)]
     if node.function == "-_" and type(arguments[0]) is int:
         return -arguments[0]
     return (node.function, *arguments)
@@ -160,7 +160,7 @@ def _reason(plain: Any) -> str:
 
 
 def _toleration(conditions: dict[_Taint | None, _Condition], seconds: int | None) -> RuleForm:
-    key, effect = (conditions[one].text if one in conditions else "" for one in (_Taint.KEY, _Taint.EFFECT))
+    key, effect = (conditions[field].text if field in conditions else "" for field in (_Taint.KEY, _Taint.EFFECT))
     compared, guard = conditions.get(_Taint.VALUE), conditions.get(None)
     if _Taint.KEY in conditions and not key:
         raise _NoOperator("an empty key means every key to an operator")

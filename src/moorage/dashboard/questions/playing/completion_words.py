@@ -45,11 +45,11 @@ class ClusterWords:
 
 
 def _counted(several: Iterable[Mapping[str, str]]) -> LabelCounts:
-    found: LabelCounts = {}
+    counts: LabelCounts = {}
     for labels in several:
         for key, value in labels.items():
-            found.setdefault(key, Counter())[value] += 1
-    return found
+            counts.setdefault(key, Counter())[value] += 1
+    return counts
 
 
 MAX_CANDIDATES = 100

@@ -52,8 +52,8 @@ _Tried = tuple[str, Any]
 def all_forms(spec: PodSpec, given: int, nodes: KnownNodes, evaluations: Evaluations) -> list[dict[str, Any]]:
     """Return the forms of the first tolerations that the user gave, or of the requirements and labels of affinity."""
     tolerations = spec.tolerations[: min(given, MAX_RULES)]
-    forms = [_toleration_forms(one, nodes, evaluations) for one in tolerations]
-    forms += [_requirement_forms(one, nodes) for one in _requirements(spec)[: MAX_RULES - len(forms)]]
+    forms = [_toleration_forms(toleration, nodes, evaluations) for toleration in tolerations]
+    forms += [_requirement_forms(requirement, nodes) for requirement in _requirements(spec)[: MAX_RULES - len(forms)]]
     return forms
 
 
@@ -85,10 +85,10 @@ def toleration_in_other_forms(toleration: Toleration) -> Iterator[RuleForm]:
     """Yield the toleration in each form that it is not in."""
     form = form_of(toleration)
     if form == EXPRESSION:
-        found = with_operator(toleration.expression, toleration.tolerationSeconds)
-        reason = found.why_not or f"it compares no such value: see {TITLES[found.form]}"
+        converted = with_operator(toleration.expression, toleration.tolerationSeconds)
+        reason = converted.why_not or f"it compares no such value: see {TITLES[converted.form]}"
         for name in (TEXT, NUMBER, VERSION):
-            yield found if name == found.form else RuleForm(name, why_not=reason)
+            yield converted if name == converted.form else RuleForm(name, why_not=reason)
         return
     comparison = comparison_of(toleration.operator, TOLERATION)
     symbol = comparison.symbol if comparison is not None else "" if toleration.operator == EXISTS else "="
@@ -166,7 +166,7 @@ def _requirement_forms(requirement: NodeSelectorRequirement, nodes: KnownNodes) 
         return lambda labels: selector.match(labels, "")
 
     def agreement(other: NodeSelectorRequirement) -> dict[str, Any]:
-        made_up = [one for one in (*_COMMON_VALUES, *requirement.values, *other.values) if one not in values]
+        made_up = [text for text in (*_COMMON_VALUES, *requirement.values, *other.values) if text not in values]
         return _agreement(with_labels(values), with_labels(made_up), matcher(requirement), matcher(other))
 
     named = f" {', '.join(requirement.values)}" if requirement.values else ""
@@ -229,5 +229,5 @@ def _agreement(
 
 def _first_of_each_value(differences: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the first ones, each value once: effects seldom make a difference."""
-    by_value = {one["taint"].partition(":")[0]: one for one in reversed(differences)}
+    by_value = {difference["taint"].partition(":")[0]: difference for difference in reversed(differences)}
     return list(reversed(by_value.values()))[:_MAX_SHOWN]

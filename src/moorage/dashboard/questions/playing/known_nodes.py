@@ -56,19 +56,19 @@ class KnownNodes(tuple[KnownNode, ...]):
     @cached_property
     def taint_values(self) -> dict[str, Counter[str]]:
         """The values of every taint key with the number of their nodes."""
-        found: dict[str, Counter[str]] = {}
+        counts: dict[str, Counter[str]] = {}
         for taint, count in self.taints:
-            found.setdefault(taint.key, Counter())[taint.value] += count
-        return found
+            counts.setdefault(taint.key, Counter())[taint.value] += count
+        return counts
 
     @cached_property
     def label_values(self) -> dict[str, Counter[str]]:
         """The values of every label key with the number of their nodes."""
-        found: dict[str, Counter[str]] = {}
+        counts: dict[str, Counter[str]] = {}
         for node in self:
             for key, value in node.labels.items():
-                found.setdefault(key, Counter())[value] += 1
-        return found
+                counts.setdefault(key, Counter())[value] += 1
+        return counts
 
 
 class PasteProblem(msgspec.Struct, frozen=True):

@@ -45,15 +45,15 @@ def grouped(nodes: Iterable[KnownNode], answer: Callable[[KnownNode], NodeAnswer
     # Answers are the same object for nodes that are alike, which is told much quicker than that they are equal.
     alike: dict[int, tuple[NodeAnswer, list[KnownNode]]] = {}
     for node in nodes:
-        found = answer(node)
-        alike.setdefault(id(found), (found, []))[1].append(node)
+        node_answer = answer(node)
+        alike.setdefault(id(node_answer), (node_answer, []))[1].append(node)
     groups: dict[NodeAnswer, list[KnownNode]] = {}
-    for found, members in alike.values():
-        groups.setdefault(found, []).extend(members)
-    matched = sum(len(members) for found, members in groups.items() if found.matches)
+    for node_answer, members in alike.values():
+        groups.setdefault(node_answer, []).extend(members)
+    matched = sum(len(members) for node_answer, members in groups.items() if node_answer.matches)
     total = sum(map(len, groups.values()))
     merged = _merged(groups)
-    ordered = sorted(merged, key=lambda one: (not one[0][0].matches, -len(one[1]), one[0][0].reasons))
+    ordered = sorted(merged, key=lambda group: (not group[0][0].matches, -len(group[1]), group[0][0].reasons))
     left_out = ordered[MAX_GROUPS:]
     return {
         "total": total,
@@ -70,36 +70,38 @@ _Merged = list[tuple[list[NodeAnswer], list[KnownNode]]]
 def _merged(groups: dict[NodeAnswer, list[KnownNode]]) -> _Merged:
     """Return the groups, those together that differ by numbers and versions only, if there are many."""
     if len(groups) <= MAX_APART:
-        return [([found], members) for found, members in groups.items()]
+        return [([node_answer], members) for node_answer, members in groups.items()]
     alike: dict[Hashable, tuple[list[NodeAnswer], list[KnownNode]]] = {}
-    for found, members in groups.items():
-        reasons = tuple(_VALUE.sub("…", reason) for reason in found.reasons)
-        answers, nodes = alike.setdefault((found.matches, found.evicts, found.seconds, found.score, reasons), ([], []))
-        answers.append(found)
+    for node_answer, members in groups.items():
+        reasons = tuple(_VALUE.sub("…", reason) for reason in node_answer.reasons)
+        answers, nodes = alike.setdefault(
+            (node_answer.matches, node_answer.evicts, node_answer.seconds, node_answer.score, reasons), ([], [])
+        )
+        answers.append(node_answer)
         nodes += members
     return list(alike.values())
 
 
 def _group(answers: list[NodeAnswer], members: list[KnownNode]) -> dict[str, Any]:
-    found = answers[0]
-    made: dict[str, Any] = {
-        "matches": found.matches,
+    first = answers[0]
+    document: dict[str, Any] = {
+        "matches": first.matches,
         "count": len(members),
         "nodes": [node.name for node in members[:MAX_NAMES]],
-        "reason": "; ".join(found.reasons),
-        "reasons": list(found.reasons),
-        "notes": list(found.notes),
+        "reason": "; ".join(first.reasons),
+        "reasons": list(first.reasons),
+        "notes": list(first.notes),
     }
     if len(answers) > 1:
-        made["alike"] = {
+        document["alike"] = {
             "count": len(answers) - 1,
-            "reasons": ["; ".join(one.reasons) for one in answers[1 : MAX_ALIKE + 1] if one.reasons],
+            "reasons": ["; ".join(answer.reasons) for answer in answers[1 : MAX_ALIKE + 1] if answer.reasons],
         }
-    if found.evicts:
-        made["eviction"] = {"when": found.evicts, "seconds": found.seconds, "because": found.because}
-    if found.score is not None:
-        made["score"] = found.score
-    return made
+    if first.evicts:
+        document["eviction"] = {"when": first.evicts, "seconds": first.seconds, "because": first.because}
+    if first.score is not None:
+        document["score"] = first.score
+    return document
 
 
 # -- tolerations ------------------------------------------------------------------------------------------------------
@@ -116,10 +118,10 @@ class TaintAnswers:
         self._known: dict[int, NodeAnswer] = {}
 
     def of_node(self, node: KnownNode) -> NodeAnswer:
-        found = self._known.get(node.taint_code)
-        if found is None:
-            found = self._known[node.taint_code] = self._answer(node.taints)
-        return found
+        known_answer = self._known.get(node.taint_code)
+        if known_answer is None:
+            known_answer = self._known[node.taint_code] = self._answer(node.taints)
+        return known_answer
 
     def _answer(self, taints: tuple[Taint, ...]) -> NodeAnswer:
         if not taints:
@@ -148,11 +150,11 @@ class TaintAnswers:
         return [self._row(taint, count) for taint, count in nodes.taints[:MAX_TAINTS]]
 
     def _row(self, taint: Taint, count: int) -> dict[str, Any]:
-        found = self._scheduler.first_matching(taint)
-        row = {**taint_parts(taint), "nodes": count, "tolerated": found is not None}
-        if found is None:
+        matching = self._scheduler.first_matching(taint)
+        row = {**taint_parts(taint), "nodes": count, "tolerated": matching is not None}
+        if matching is None:
             return {**row, "reason": self._why(taint)}
-        index, toleration = found
+        index, toleration = matching
         by = index if index < self._given else None  # None: added by the API server
         return {**row, "by": by, "seconds": toleration.tolerationSeconds}
 
@@ -171,7 +173,7 @@ class LabelAnswers:
         required = node_affinity.requiredDuringSchedulingIgnoredDuringExecution if node_affinity else None
         self._obstacle = gate_obstacle(required, gates)
         terms = _terms(spec.affinity)
-        keys = {one.key for term in terms for one in term.matchExpressions} | set(spec.nodeSelector)
+        keys = {requirement.key for term in terms for requirement in term.matchExpressions} | set(spec.nodeSelector)
         self._keys = sorted(keys)
         self._reads_name = any(term.matchFields for term in terms)
         self._known: dict[Hashable, NodeAnswer] = {}
@@ -179,10 +181,10 @@ class LabelAnswers:
     def of_node(self, node: KnownNode) -> NodeAnswer:
         values = tuple(node.labels.get(key) for key in self._keys)
         name = node.name if self._reads_name else ""
-        found = self._known.get((values, name))
-        if found is None:
-            found = self._known[values, name] = self._answer(node.labels, node.name)
-        return found
+        known_answer = self._known.get((values, name))
+        if known_answer is None:
+            known_answer = self._known[values, name] = self._answer(node.labels, node.name)
+        return known_answer
 
     def _answer(self, labels: dict[str, str], name: str) -> NodeAnswer:
         reason = self._required.explain(labels, name)
@@ -201,7 +203,7 @@ def _terms(affinity: Affinity | None) -> list[NodeSelectorTerm]:
         return []
     required = node_affinity.requiredDuringSchedulingIgnoredDuringExecution
     preferred = node_affinity.preferredDuringSchedulingIgnoredDuringExecution
-    return [*(required.nodeSelectorTerms if required else ()), *(one.preference for one in preferred)]
+    return [*(required.nodeSelectorTerms if required else ()), *(term.preference for term in preferred)]
 
 
 # -- pod affinity -----------------------------------------------------------------------------------------------------

@@ -24,12 +24,12 @@ _SILENT = "nothing: it accepts the object and drops the fields"
 
 def gates_needed(spec: PodSpec) -> dict[str, list[str]]:
     """Return the names of the gates, each with what of the rule needs it."""
-    found: dict[str, list[str]] = {}
+    places_by_gate: dict[str, list[str]] = {}
     for gate, what in _needs(spec):
-        places = found.setdefault(gate.name, [])
+        places = places_by_gate.setdefault(gate.name, [])
         if what not in places:
             places.append(what)
-    return found
+    return places_by_gate
 
 
 def _needs(spec: PodSpec) -> Iterator[tuple[Gate, str]]:
@@ -69,46 +69,50 @@ def gate_rows(spec: PodSpec, pod: Raw, gates_of: Callable[[Component], GateSet])
 def _row(gate: Gate, what: list[str], pod: Raw, gates_of: Callable[[Component], GateSet]) -> dict[str, Any]:
     components = [one for one in Component if one in gate.components]
     on, off = all_gates(), all_gates().with_gate(gate, False)
-    said = refusal(pod, on, off)
-    if not said and loses_fields(pod, on, off):
-        said = _SILENT
+    consequence = refusal(pod, on, off)
+    if not consequence and loses_fields(pod, on, off):
+        consequence = _SILENT
     return {
         "name": gate.name,
         "feature": gate.feature,
         "neededBy": what[:20],
         "components": [
-            {"component": str(one), "on": gates_of(one).enabled(gate), "whenOff": _when_off(gate, one, said, what)}
-            for one in components
+            {
+                "component": str(component),
+                "on": gates_of(component).enabled(gate),
+                "whenOff": _when_off(gate, component, consequence, what),
+            }
+            for component in components
         ],
-        "on": all(gates_of(one).enabled(gate) for one in components),
+        "on": all(gates_of(component).enabled(gate) for component in components),
         "stage": str(gate.stage).lower(),
         "default": gate.default,
         "releases": [
-            {"version": f"1.{one.minor}", "stage": str(one.stage).lower(), "default": one.default}
-            for one in gate.releases
+            {"version": f"1.{release.minor}", "stage": str(release.stage).lower(), "default": release.default}
+            for release in gate.releases
         ],
         "since": _since(gate),
         "hint": gate_hint(gate),
-        "says": said,
+        "says": consequence,
     }
 
 
-def _when_off(gate: Gate, component: Component, said: str, what: list[str]) -> str:
+def _when_off(gate: Gate, component: Component, consequence: str, what: list[str]) -> str:
     """Return what happens where the gate is off in this component: the API server's words, else the table of skews."""
     if component is Component.API_SERVER:
-        return said
+        return consequence
     happens = [hazard.happens for hazard in HAZARDS if gate in hazard.gates and hazard.off is component]
-    if len(happens) > 1 and not any("tolerations[" in one for one in what):
-        happens = [one for one in happens if "affinity" in one] or happens
+    if len(happens) > 1 and not any("tolerations[" in place for place in what):
+        happens = [text for text in happens if "affinity" in text] or happens
     return "; ".join(dict.fromkeys(happens))
 
 
 def _since(gate: Gate) -> str:
     if not gate.releases:
         return "no Kubernetes release has it so far; Moorage has it"
-    told = (
-        f"{str(one.stage).lower() if str(one.stage) != 'GA' else 'GA'} "
-        f"({'on' if one.default else 'off'} by default) since 1.{one.minor}"
-        for one in gate.releases
+    stages = (
+        f"{str(release.stage).lower() if str(release.stage) != 'GA' else 'GA'} "
+        f"({'on' if release.default else 'off'} by default) since 1.{release.minor}"
+        for release in gate.releases
     )
-    return ", ".join(told)
+    return ", ".join(stages)

@@ -43,37 +43,37 @@ class WrittenExpression(msgspec.Struct):
 
 def expressions_of(text: RuleText) -> list[WrittenExpression]:
     """Return the expressions of the rule's tolerations, compiled."""
-    found: list[WrittenExpression] = []
+    expressions: list[WrittenExpression] = []
     for index, toleration in enumerate(text.pod["spec"].get("tolerations") or ()):
         source = toleration.get("expression") if isinstance(toleration, dict) else None
-        if not isinstance(source, str) or not source or len(found) == MAX_EXPRESSIONS:
+        if not isinstance(source, str) or not source or len(expressions) == MAX_EXPRESSIONS:
             continue
         path = f"spec.tolerations[{index}].expression"
         steps = () if text.kind == CEL else text.steps_of(path) or ()
-        found.append(WrittenExpression(index, source, steps, compile_expression(source, taint_environment())))
-    return found
+        expressions.append(WrittenExpression(index, source, steps, compile_expression(source, taint_environment())))
+    return expressions
 
 
-def expression_problems(text: RuleText, found: WrittenExpression) -> Iterator[tuple[TextRange, str]]:
+def expression_problems(text: RuleText, expression: WrittenExpression) -> Iterator[tuple[TextRange, str]]:
     """Yield each issue with its place; of an expression that compiles, that it costs too much."""
-    if isinstance(found.compiled, Program):
-        if found.compiled.exceeds_cost_limit:
-            cost = f"estimated cost {found.compiled.estimate.max:,}, limit {COST_LIMIT:,}"
-            yield _whole(text, found), f"{TOO_COMPLEX} ({cost})"
+    if isinstance(expression.compiled, Program):
+        if expression.compiled.exceeds_cost_limit:
+            cost = f"estimated cost {expression.compiled.estimate.max:,}, limit {COST_LIMIT:,}"
+            yield _whole(text, expression), f"{TOO_COMPLEX} ({cost})"
         return
-    tokens = tokenize(found.source)[0]
-    for issue in found.compiled:
+    tokens = tokenize(expression.source)[0]
+    for issue in expression.compiled:
         message = issue.message.removesuffix(_CONTAINER)
         if issue.line < 1:
-            yield _whole(text, found), message
+            yield _whole(text, expression), message
             continue
-        start, end = _marked(found.source, tokens, _offset(found.source, issue))
-        yield text.expression_range(found.steps, start, end), message
+        start, end = _marked(expression.source, tokens, _offset(expression.source, issue))
+        yield text.expression_range(expression.steps, start, end), message
 
 
-def _whole(text: RuleText, found: WrittenExpression) -> TextRange:
-    start = len(found.source) - len(found.source.lstrip())
-    return text.expression_range(found.steps, start, len(found.source.rstrip()))
+def _whole(text: RuleText, expression: WrittenExpression) -> TextRange:
+    start = len(expression.source) - len(expression.source.lstrip())
+    return text.expression_range(expression.steps, start, len(expression.source.rstrip()))
 
 
 def _offset(source: str, issue: Issue) -> int:
@@ -99,12 +99,12 @@ def _marked(source: str, tokens: list[Token], at: int) -> tuple[int, int]:
     return at, at + 1
 
 
-def expression_facts(found: WrittenExpression) -> dict[str, Any]:
+def expression_facts(expression: WrittenExpression) -> dict[str, Any]:
     """Return the expression's type and cost, for a bar against the limit."""
-    facts: dict[str, Any] = {"index": found.index, "expression": found.source, "limit": COST_LIMIT}
-    if isinstance(found.compiled, list):
-        return {**facts, "compiles": False, "problem": found.compiled[0].message.removesuffix(_CONTAINER)}
-    program = found.compiled
+    facts: dict[str, Any] = {"index": expression.index, "expression": expression.source, "limit": COST_LIMIT}
+    if isinstance(expression.compiled, list):
+        return {**facts, "compiles": False, "problem": expression.compiled[0].message.removesuffix(_CONTAINER)}
+    program = expression.compiled
     variables = taint_environment().variables
     return {
         **facts,
@@ -113,7 +113,7 @@ def expression_facts(found: WrittenExpression) -> dict[str, Any]:
         "cost": [program.estimate.min, program.estimate.max],
         "exceeds": program.exceeds_cost_limit,
         "variables": [{"name": name, "type": str(variables[name])} for name in sorted(program.variables)],
-        "bytes": len(found.source.encode("utf-8", "replace")),
+        "bytes": len(expression.source.encode("utf-8", "replace")),
         "maxBytes": taint_environment().max_length,
     }
 
@@ -152,8 +152,8 @@ def unreadable_text(text: str, error: DecodeError) -> RuleProblem:
 
 def problems_of(text: RuleText, expressions: Iterable[WrittenExpression], gates: GateSet) -> list[RuleProblem]:
     """Return all problems in the order of the text."""
-    found = list(_problems(text, list(expressions), gates))[:_MAX_PROBLEMS]
-    return sorted(found, key=lambda one: (one.line, one.column, one.severity, one.message))
+    problems = list(_problems(text, list(expressions), gates))[:_MAX_PROBLEMS]
+    return sorted(problems, key=lambda problem: (problem.line, problem.column, problem.severity, problem.message))
 
 
 def _problems(text: RuleText, expressions: list[WrittenExpression], gates: GateSet) -> Iterator[RuleProblem]:
@@ -164,7 +164,7 @@ def _problems(text: RuleText, expressions: list[WrittenExpression], gates: GateS
         return
     document = text.document()
     linter = Linter(gates, frozenset(rules()) - _ABOUT_PODS)
-    by_path = {one.path: one for one in expressions}
+    by_path = {written.path: written for written in expressions}
     for finding in linter.lint_document(document, OwnLines(document)):
         path = finding.place.path
         if path in by_path and any(part in finding.message for part in (*_COMPILES_NOT, "too complex")):

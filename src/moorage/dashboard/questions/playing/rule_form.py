@@ -60,7 +60,7 @@ class OtherForm(msgspec.Struct, frozen=True):
 def operator_of(symbol: str, form: str, place: OperatorPlace) -> str:
     """Return the operator that compares numbers or versions in this way; empty if there is none."""
     operators = comparisons_in(place, _KINDS[form, place])
-    return next((name for name, one in operators.items() if one.symbol == symbol), "")
+    return next((name for name, comparison in operators.items() if comparison.symbol == symbol), "")
 
 
 def other_forms(form: str, symbol: str, value: str, place: OperatorPlace) -> Iterator[OtherForm]:

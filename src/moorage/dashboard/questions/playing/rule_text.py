@@ -163,10 +163,10 @@ class RuleText:
         key: Node | None = None
         node = self._root
         for step in steps:
-            found = _child(node, step, self._constructor.key_text)
-            if found is None:
+            child = _child(node, step, self._constructor.key_text)
+            if child is None:
                 return key, node, False
-            key, node = found
+            key, node = child
         return key, node, True
 
     def _of_node(self, node: Node) -> TextRange:
@@ -197,8 +197,8 @@ class _RulePositions:
     def find(self, steps: Steps) -> Location:
         rule = self._text.rule
         written = rule.written + steps[len(rule.path) :] if steps[: len(rule.path)] == rule.path else rule.written
-        found = self._text.range_of(written, names_key=True)
-        return Location(found.line, found.column)
+        place = self._text.range_of(written, names_key=True)
+        return Location(place.line, place.column)
 
     def below(self, steps: Steps) -> Positions:
         return self
@@ -257,7 +257,9 @@ def _found(kind: str, value: Any) -> WrittenRule:
 def _affinity(value: Any, written: Steps) -> WrittenRule:
     """An affinity, or any part of a node affinity down to one requirement."""
     if isinstance(value, list):
-        has_terms = any(isinstance(one, dict) and ("matchExpressions" in one or "matchFields" in one) for one in value)
+        has_terms = any(
+            isinstance(term, dict) and ("matchExpressions" in term or "matchFields" in term) for term in value
+        )
         return WrittenRule(_TERMS if has_terms else (*_TERMS, "0", "matchExpressions"), written, value)
     if not isinstance(value, dict):
         raise _expected("an affinity", value)
@@ -274,23 +276,23 @@ def _affinity(value: Any, written: Steps) -> WrittenRule:
 
 def _kind_of_terms(value: Raw) -> str:
     """Terms about pods have a topologyKey; which of the two kinds they are is not written: they attract."""
-    for one in value.get(_PREFERRED) or ():
-        if isinstance(one, dict) and "podAffinityTerm" in one:
+    for preferred in value.get(_PREFERRED) or ():
+        if isinstance(preferred, dict) and "podAffinityTerm" in preferred:
             return "podAffinity"
     return "podAffinity" if isinstance(value.get(_REQUIRED), list) else "nodeAffinity"
 
 
 def _labels_in(value: Any) -> Raw:
     """Return the labels of the pods of a manifest."""
-    found: Raw = {}
+    innermost: Raw = {}
     for _ in range(_DEEPEST):
         if not isinstance(value, dict):
             break
         metadata = value.get("metadata")
         labels = metadata.get("labels") if isinstance(metadata, dict) else None
-        found = labels if isinstance(labels, dict) else found
+        innermost = labels if isinstance(labels, dict) else innermost
         value = next((value[name] for name in ("template", "jobTemplate", "spec") if name in value), None)
-    return found
+    return innermost
 
 
 def _expected(what: str, value: Any) -> DecodeError:
@@ -320,8 +322,8 @@ def other_kind(kind: str, text: str) -> str | None:
         value = YamlConstructor(SOURCE, 1, has_aliases="*" in text and "&" in text).construct(roots[0])
     except (DecodeError, IndexError):
         return None
-    found = _kind_of(value, kind)
-    return found if found != kind else None
+    recognized = _kind_of(value, kind)
+    return recognized if recognized != kind else None
 
 
 def _kind_of(value: Any, kind: str) -> str | None:
@@ -338,8 +340,8 @@ def _kind_of(value: Any, kind: str) -> str | None:
             break
         value = value[inside]
     fields: set[Any] = set()
-    for one in value if isinstance(value, list) else [value]:
-        fields.update(one if isinstance(one, dict) else ())
+    for item in value if isinstance(value, list) else [value]:
+        fields.update(item if isinstance(item, dict) else ())
     # An expression in CEL may be a list or a map, too, and so may labels have any name.
     if fields & _AFFINITY_FIELDS and kind != NODE_SELECTOR:
         return AFFINITY

@@ -21,10 +21,10 @@ def value_offsets(text: str, node: ScalarNode, start: int, end: int) -> list[int
     """
     value = str(node.value)
     if node.style == "|":
-        found = _literal(text, value, start, end)
+        offsets = _literal(text, value, start, end)
     else:
-        found = _aligned(text, value, start, end, str(node.style or ""))
-    return found if found is not None else [start] * (len(value) + 1)
+        offsets = _aligned(text, value, start, end, str(node.style or ""))
+    return offsets if offsets is not None else [start] * (len(value) + 1)
 
 
 def _literal(text: str, value: str, start: int, end: int) -> list[int] | None:

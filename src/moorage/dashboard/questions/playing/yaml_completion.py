@@ -111,7 +111,7 @@ class YamlCandidates:
         elif key == "operator":
             yield from _operators(self._place(cursor))
         elif key == "effect":
-            yield from (Candidate(one, one, "effect", doc=_EFFECT_NOTES[one]) for one in TAINT_EFFECTS)
+            yield from (Candidate(effect, effect, "effect", doc=_EFFECT_NOTES[effect]) for effect in TAINT_EFFECTS)
         elif key == "key" and in_tolerations:
             yield from self._taint_keys()
         elif key == "value" and in_tolerations:
@@ -137,8 +137,8 @@ class YamlCandidates:
 
     def _taint_values(self, key: str) -> list[tuple[str, int]]:
         counts: Counter[str] = Counter()
-        for one, values in sorted(self._words.nodes.taint_values.items()):
-            if one == key or not key:
+        for taint_key, values in sorted(self._words.nodes.taint_values.items()):
+            if taint_key == key or not key:
                 counts += values
         return list(counts.items())
 

@@ -46,12 +46,12 @@ class _Line(msgspec.Struct, frozen=True):
 
 
 def _taken_apart(number: int, text: str) -> _Line:
-    found = _LINE.match(text)
-    assert found is not None  # everything is optional
-    start = len(found["indent"])
-    dashes = tuple(start + match.start() for match in re.finditer("-", found["dashes"]))
-    column = start + len(found["dashes"])
-    content = found["content"]
+    parts = _LINE.match(text)
+    assert parts is not None  # everything is optional
+    start = len(parts["indent"])
+    dashes = tuple(start + match.start() for match in re.finditer("-", parts["dashes"]))
+    column = start + len(parts["dashes"])
+    content = parts["content"]
     entry = _ENTRY.match(content)
     is_blank = not content.strip() and not dashes
     if entry is None or content.startswith("#"):
@@ -92,12 +92,12 @@ def _in_items(
         if line.key == path[-2] and not line.value and line.column <= start:
             siblings = _siblings(lines, line, line.column)
             break
-    found = _in_content(content, start, path, siblings, written, column)
-    if path[-2] not in SCALAR_LISTS or found.key is not None:
-        return msgspec.structs.replace(found, siblings=_siblings(lines, here, start))
+    cursor = _in_content(content, start, path, siblings, written, column)
+    if path[-2] not in SCALAR_LISTS or cursor.key is not None:
+        return msgspec.structs.replace(cursor, siblings=_siblings(lines, here, start))
     quote = content[:1] if content[:1] in ("'", '"') else ""
     end = _end_of_value(written, column, quote)
-    return msgspec.structs.replace(found, key=path[-2], path=path[:-2], quote=quote, end_column=end)
+    return msgspec.structs.replace(cursor, key=path[-2], path=path[:-2], quote=quote, end_column=end)
 
 
 def _in_content(
@@ -219,7 +219,7 @@ def _path_to(lines: list[str], here: _Line, start: int) -> tuple[str, ...]:
 
 def _siblings(lines: list[str], here: _Line, start: int) -> dict[str, str]:
     """Return the scalars of the mapping that a line belongs to."""
-    found: dict[str, str] = {}
+    scalars: dict[str, str] = {}
     if not here.dashes:
         for number in range(here.number - 1, 0, -1):
             line = _taken_apart(number, lines[number - 1])
@@ -228,7 +228,7 @@ def _siblings(lines: list[str], here: _Line, start: int) -> dict[str, str]:
             if line.column < start:
                 break
             if line.key:
-                found.setdefault(line.key, line.value.strip("\"'"))
+                scalars.setdefault(line.key, line.value.strip("\"'"))
             if line.dashes:
                 break
     for number in range(here.number + 1, len(lines) + 1):
@@ -238,8 +238,8 @@ def _siblings(lines: list[str], here: _Line, start: int) -> dict[str, str]:
         if line.column < start or line.dashes:
             break
         if line.key:
-            found.setdefault(line.key, line.value.strip("\"'"))
-    return found
+            scalars.setdefault(line.key, line.value.strip("\"'"))
+    return scalars
 
 
 def _block_around(lines: list[str], line: int, column: int) -> YamlCursor | None:
@@ -255,8 +255,10 @@ def _block_around(lines: list[str], line: int, column: int) -> YamlCursor | None
         above = _taken_apart(number, text)
         if above.column < smallest and above.key and _BLOCK.match(above.value):
             body = [*lines[number : line - 1], written[: column - 1]]
-            cut = min((len(one) - len(one.lstrip(" ")) for one in body if one.strip()), default=0)
-            script = "\n".join(one[cut:] for one in body)
+            cut = min(
+                (len(body_line) - len(body_line.lstrip(" ")) for body_line in body if body_line.strip()), default=0
+            )
+            script = "\n".join(body_line[cut:] for body_line in body)
             path = _path_to(lines, above, above.column)
             siblings = _siblings(lines, above, above.column)
             end = _end_of_word(written, column)
