@@ -95,6 +95,13 @@ class Channel:
         if not self.ready.done():
             self.ready.set_result(message)
 
+    async def wait_closed(self) -> None:
+        """Wait until the end of a process that takes no more commands has been heard, but not for long."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_WHY_SECONDS):
+                while not self.is_closed:
+                    await asyncio.sleep(0)
+
     def close(self) -> None:
         """Close this end: the process ends, and so do its children."""
         if self.is_closed:

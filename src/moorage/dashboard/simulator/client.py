@@ -288,6 +288,7 @@ class Simulator:
         except ProcessGone:
             ours.close()
             channel.forget_end(number)
+            await channel.wait_closed()  # else the next try would ask the same process
             raise _Lost from None
         reader, writer = await asyncio.open_unix_connection(sock=ours, limit=MAX_PART)
         try:

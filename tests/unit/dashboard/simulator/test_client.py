@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import signal
+import time
 from contextlib import aclosing
 from pathlib import Path
 
@@ -251,3 +252,13 @@ async def test_no_process_is_left_behind(simulators: Make) -> None:
 
 def numbered(seq: int) -> InputSpec:
     return InputSpec(files=CLUSTER.files, feature_gates=CLUSTER.feature_gates, seq=seq)
+
+
+async def test_a_dead_process_is_not_asked_a_second_time(simulators: Make) -> None:
+    """The end of a process may be noticed by a failed command before it is heard on the channel."""
+    async with simulators() as simulator:
+        before = await holder(simulator)
+        os.kill(before, signal.SIGKILL)
+        while Path(f"/proc/{before}/stat").exists() and "Z" not in Path(f"/proc/{before}/stat").read_text("ascii"):
+            time.sleep(0.01)  # the event loop hears nothing meanwhile
+        assert await holder(simulator) != before
