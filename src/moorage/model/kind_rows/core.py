@@ -2,7 +2,18 @@
 
 from typing import Final
 
-from moorage.model.kind_rows.kind import ALL, CREATE, REACHED_BY_PROXY, STANDARD_VERBS, WITH_STATUS, Kind, Subresource
+from moorage.model.kind_rows.kind import (
+    ALL,
+    CREATE,
+    REACHED_BY_PROXY,
+    STANDARD_VERBS,
+    WITH_STATUS,
+    Kind,
+    Subresource,
+    cluster_kind,
+    unplanned_cluster_kind,
+    unplanned_kind,
+)
 from moorage.model.types.core import ConfigMap, Event, Lease, Namespace, Secret, Service, ServiceAccount
 from moorage.model.types.extension.custom_resource_definition import CustomResourceDefinition
 from moorage.model.types.node import Node
@@ -12,22 +23,20 @@ from moorage.model.types.policy import LimitRange, PodDisruptionBudget, Priority
 
 ROWS: Final = (
     # Kinds of the core group, events and leases.
-    Kind(
+    cluster_kind(
         "v1",
         "namespaces",
         Namespace,
         ("ns",),
-        namespaced=False,
         subresources=(Subresource("finalize", ("update",)), *WITH_STATUS),
         verbs=tuple(verb for verb in STANDARD_VERBS if verb != "deletecollection"),
         loads_first=True,
     ),
-    Kind(
+    cluster_kind(
         "v1",
         "nodes",
         Node,
         ("no",),
-        namespaced=False,
         subresources=(Subresource("proxy", REACHED_BY_PROXY, "NodeProxyOptions"), *WITH_STATUS),
         loads_first=True,
     ),
@@ -52,8 +61,8 @@ ROWS: Final = (
         returns_deleted=True,
         status_resets=(("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
     ),
-    Kind("v1", "configmaps", ConfigMap, ("cm",), read_by_plan=False),
-    Kind("v1", "secrets", Secret, read_by_plan=False),
+    unplanned_kind("v1", "configmaps", ConfigMap, ("cm",)),
+    unplanned_kind("v1", "secrets", Secret),
     Kind(
         "v1",
         "services",
@@ -64,7 +73,7 @@ ROWS: Final = (
         creates_on_update=True,
         returns_deleted=True,
     ),
-    Kind(
+    unplanned_kind(
         "v1",
         "serviceaccounts",
         ServiceAccount,
@@ -72,32 +81,16 @@ ROWS: Final = (
         subresources=(Subresource("token", CREATE, "TokenRequest", "authentication.k8s.io/v1"),),
         unconditional_update=False,
         returns_deleted=True,
-        read_by_plan=False,
     ),
     *(
-        Kind(
-            api_version,
-            "events",
-            view,
-            ("ev",),
-            creates_on_update=True,
-            dependents="none",
-            read_by_plan=False,
-            is_chatty=True,
-        )
+        unplanned_kind(api_version, "events", view, ("ev",), creates_on_update=True, dependents="none", is_chatty=True)
         for api_version, view in (("events.k8s.io/v1", ReportedEvent), ("v1", Event))
     ),
-    Kind(
-        "coordination.k8s.io/v1",
-        "leases",
-        Lease,
-        creates_on_update=True,
-        unconditional_update=False,
-        read_by_plan=False,
-        is_chatty=True,
+    unplanned_kind(
+        "coordination.k8s.io/v1", "leases", Lease, creates_on_update=True, unconditional_update=False, is_chatty=True
     ),
     # Kinds that rank and protect pods.
-    Kind("scheduling.k8s.io/v1", "priorityclasses", PriorityClass, ("pc",), namespaced=False, loads_first=True),
+    cluster_kind("scheduling.k8s.io/v1", "priorityclasses", PriorityClass, ("pc",), loads_first=True),
     Kind(
         "policy/v1",
         "poddisruptionbudgets",
@@ -117,26 +110,23 @@ ROWS: Final = (
         returns_deleted=True,
         loads_first=True,
     ),
-    Kind(
+    cluster_kind(
         "node.k8s.io/v1",
         "runtimeclasses",
         RuntimeClass,
-        namespaced=False,
         creates_on_update=True,
         unconditional_update=False,
         loads_first=True,
     ),
     # Kinds that extend the API.
-    Kind(
+    unplanned_cluster_kind(
         "apiextensions.k8s.io/v1",
         "customresourcedefinitions",
         CustomResourceDefinition,
         ("crd", "crds"),
-        namespaced=False,
         categories=("api-extensions",),
         subresources=WITH_STATUS,
         unconditional_update=False,
         loads_first=True,
-        read_by_plan=False,
     ),
 )

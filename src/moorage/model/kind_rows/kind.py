@@ -6,6 +6,7 @@ rows of the definitions they see. Kubernetes: the REST mapping and the answers o
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 from moorage.model.gates import Gate
@@ -128,6 +129,11 @@ class Ref(NamedTuple):
     namespace: str
     name: str
 
+
+#: Rows of kinds without a namespace, of kinds that no pod's placement depends on, and of kinds that are both.
+cluster_kind = partial(Kind, namespaced=False)
+unplanned_kind = partial(Kind, read_by_plan=False)
+unplanned_cluster_kind = partial(Kind, namespaced=False, read_by_plan=False)
 
 ALL: Final = ("all",)
 CREATE: Final = ("create",)

@@ -3,7 +3,16 @@
 from typing import Final
 
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES
-from moorage.model.kind_rows.kind import ALL, POD_TEMPLATE, SCALED, WITH_STATUS, Kind
+from moorage.model.kind_rows.kind import (
+    ALL,
+    POD_TEMPLATE,
+    SCALED,
+    WITH_STATUS,
+    Kind,
+    cluster_kind,
+    unplanned_cluster_kind,
+    unplanned_kind,
+)
 from moorage.model.types import devices, other_versions, storage
 from moorage.model.types.autoscaler import HorizontalPodAutoscaler
 from moorage.model.types.devices import ResourceSlice
@@ -23,13 +32,12 @@ _DEVICE_VERSIONS: Final = ("v1beta2", "v1beta1")
 
 ROWS: Final = (
     # Kinds of volumes and storage drivers.
-    Kind("storage.k8s.io/v1", "storageclasses", storage.StorageClass, ("sc",), namespaced=False, loads_first=True),
-    Kind(
+    cluster_kind("storage.k8s.io/v1", "storageclasses", storage.StorageClass, ("sc",), loads_first=True),
+    cluster_kind(
         "v1",
         "persistentvolumes",
         storage.PersistentVolume,
         ("pv",),
-        namespaced=False,
         subresources=WITH_STATUS,
         returns_deleted=True,
         loads_first=True,
@@ -43,52 +51,41 @@ ROWS: Final = (
         returns_deleted=True,
         loads_first=True,
     ),
-    Kind(
-        "storage.k8s.io/v1",
-        "volumeattributesclasses",
-        storage.VolumeAttributesClass,
-        ("vac",),
-        namespaced=False,
-        returns_deleted=True,
-        read_by_plan=False,
+    unplanned_cluster_kind(
+        "storage.k8s.io/v1", "volumeattributesclasses", storage.VolumeAttributesClass, ("vac",), returns_deleted=True
     ),
-    Kind("storage.k8s.io/v1", "csinodes", storage.CSINode, namespaced=False, unconditional_update=False),
-    Kind("storage.k8s.io/v1", "csidrivers", storage.CSIDriver, namespaced=False, unconditional_update=False),
+    cluster_kind("storage.k8s.io/v1", "csinodes", storage.CSINode, unconditional_update=False),
+    cluster_kind("storage.k8s.io/v1", "csidrivers", storage.CSIDriver, unconditional_update=False),
     Kind("storage.k8s.io/v1", "csistoragecapacities", storage.CSIStorageCapacity, unconditional_update=False),
-    Kind(
+    unplanned_cluster_kind(
         "storage.k8s.io/v1",
         "volumeattachments",
         storage.VolumeAttachment,
-        namespaced=False,
         subresources=WITH_STATUS,
         unconditional_update=False,
         status_resets=(("metadata",), ("spec",)),
-        read_by_plan=False,
     ),
     # Kinds of dynamic resource allocation.
-    Kind(
+    cluster_kind(
         "resource.k8s.io/v1",
         "deviceclasses",
         devices.DeviceClass,
-        namespaced=False,
         returns_deleted=True,
         loads_first=True,
         older_versions=_DEVICE_VERSIONS,
     ),
-    Kind(
+    cluster_kind(
         "resource.k8s.io/v1",
         "resourceslices",
         ResourceSlice,
-        namespaced=False,
         returns_deleted=True,
         loads_first=True,
         older_versions=_DEVICE_VERSIONS,
     ),
-    Kind(
+    cluster_kind(
         "resource.k8s.io/v1beta2",
         "devicetaintrules",
         devices.DeviceTaintRule,
-        namespaced=False,
         subresources=WITH_STATUS,
         returns_deleted=True,
         status_resets=(("metadata",), ("spec",)),
@@ -138,8 +135,8 @@ ROWS: Final = (
     ),
     Kind("apps/v1", "statefulsets", StatefulSet, ("sts",), template=POD_TEMPLATE, categories=ALL, subresources=SCALED),
     Kind("apps/v1", "daemonsets", DaemonSet, ("ds",), template=POD_TEMPLATE, categories=ALL, subresources=WITH_STATUS),
-    Kind("v1", "podtemplates", PodTemplate, template=("template",), returns_deleted=True, read_by_plan=False),
-    Kind(
+    unplanned_kind("v1", "podtemplates", PodTemplate, template=("template",), returns_deleted=True),
+    unplanned_kind(
         "autoscaling/v2",
         "horizontalpodautoscalers",
         HorizontalPodAutoscaler,
@@ -148,9 +145,8 @@ ROWS: Final = (
         subresources=WITH_STATUS,
         older_versions=("v1",),
         older_views={"v1": other_versions.HorizontalPodAutoscaler},
-        read_by_plan=False,
     ),
-    Kind("apps/v1", "controllerrevisions", ControllerRevision, read_by_plan=False),
+    unplanned_kind("apps/v1", "controllerrevisions", ControllerRevision),
     Kind("batch/v1", "jobs", Job, template=POD_TEMPLATE, categories=ALL, subresources=WITH_STATUS, dependents="orphan"),
     Kind(
         "batch/v1",

@@ -5,7 +5,7 @@ Kubernetes: k8s.io/api/autoscaling/v2.
 
 from moorage.model.quantity import Quantity
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import ApiObject, LabelSelector
+from moorage.model.types.meta import ApiObject, LabelSelector, PlainCondition
 from moorage.model.types.view import ABSENT_LIST, AutoscalingV2View, Int32, Int64
 
 
@@ -131,12 +131,8 @@ class MetricStatus(AutoscalingV2View, frozen=True, gc=False):
     external: ExternalMetricStatus | None = None
 
 
-class HorizontalPodAutoscalerCondition(AutoscalingV2View, frozen=True, gc=False):
+class HorizontalPodAutoscalerCondition(PlainCondition, AutoscalingV2View, frozen=True, gc=False):
     type: named.HorizontalPodAutoscalerConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class HorizontalPodAutoscalerStatus(AutoscalingV2View, frozen=True, gc=False):

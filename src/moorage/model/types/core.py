@@ -5,7 +5,7 @@ Bytes stay the base64 text of the document. Kubernetes: k8s.io/api/core/v1 and k
 
 from moorage.model.schema import named_types as named
 from moorage.model.schema.named_types import CoordinatedLeaseStrategy, MicroTime, Time
-from moorage.model.types.meta import ApiObject, Condition, LocalObjectReference, ObjectReference
+from moorage.model.types.meta import ApiObject, Condition, LocalObjectReference, ObjectReference, PlainCondition
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, View
 
 
@@ -13,12 +13,8 @@ class NamespaceSpec(View, frozen=True, gc=False):
     finalizers: tuple[named.FinalizerName, ...] = ABSENT_LIST
 
 
-class NamespaceCondition(View, frozen=True, gc=False):
+class NamespaceCondition(PlainCondition, frozen=True, gc=False):
     type: named.NamespaceConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class NamespaceStatus(View, frozen=True, gc=False):

@@ -102,3 +102,13 @@ class Condition(MetaView, frozen=True, gc=False):
     lastTransitionTime: named.Time | None = None
     reason: str = ""
     message: str = ""
+
+
+class PlainCondition(View, frozen=True, gc=False):
+    """What the conditions of most kinds have; each kind names the type of `type`."""
+
+    type: str = ""
+    status: named.ConditionStatus = ""
+    lastTransitionTime: named.Time | None = None
+    reason: str = ""
+    message: str = ""

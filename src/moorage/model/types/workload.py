@@ -6,7 +6,7 @@ Kubernetes: k8s.io/api/apps/v1, k8s.io/api/batch/v1, and the ReplicationControll
 from typing import Any
 
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import ApiObject, LabelSelector, ObjectMeta, ObjectReference
+from moorage.model.types.meta import ApiObject, LabelSelector, ObjectMeta, ObjectReference, PlainCondition
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.storage import PersistentVolumeClaim
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, AppsView, BatchView, Int32, Int64, View
@@ -175,12 +175,8 @@ class ReplicaSetSpec(AppsView, frozen=True, gc=False):
     template: PodTemplateSpec = PodTemplateSpec()
 
 
-class ReplicaSetCondition(AppsView, frozen=True, gc=False):
+class ReplicaSetCondition(PlainCondition, AppsView, frozen=True, gc=False):
     type: named.ReplicaSetConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class ReplicaSetStatus(AppsView, frozen=True, gc=False):
@@ -213,12 +209,8 @@ class ReplicationControllerSpec(View, frozen=True, gc=False):
     template: PodTemplateSpec = ABSENT_TEMPLATE
 
 
-class ReplicationControllerCondition(View, frozen=True, gc=False):
+class ReplicationControllerCondition(PlainCondition, frozen=True, gc=False):
     type: named.ReplicationControllerConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class ReplicationControllerStatus(View, frozen=True, gc=False):

@@ -4,7 +4,7 @@ Kubernetes: k8s.io/kube-aggregator/pkg/apis/apiregistration/v1 and k8s.io/api/fl
 """
 
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import ApiObject
+from moorage.model.types.meta import ApiObject, PlainCondition
 from moorage.model.types.view import ABSENT_LIST, ApiRegistrationView, FlowControlView, Int32
 
 
@@ -62,12 +62,8 @@ class FlowSchemaSpec(FlowControlView, frozen=True, gc=False):
     rules: tuple[PolicyRulesWithSubjects, ...] = ABSENT_LIST
 
 
-class FlowSchemaCondition(FlowControlView, frozen=True, gc=False):
+class FlowSchemaCondition(PlainCondition, FlowControlView, frozen=True, gc=False):
     type: named.FlowSchemaConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class FlowSchemaStatus(FlowControlView, frozen=True, gc=False):
@@ -108,12 +104,8 @@ class PriorityLevelConfigurationSpec(FlowControlView, frozen=True, gc=False):
     exempt: ExemptPriorityLevelConfiguration | None = None
 
 
-class PriorityLevelConfigurationCondition(FlowControlView, frozen=True, gc=False):
+class PriorityLevelConfigurationCondition(PlainCondition, FlowControlView, frozen=True, gc=False):
     type: named.PriorityLevelConfigurationConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class PriorityLevelConfigurationStatus(FlowControlView, frozen=True, gc=False):
@@ -141,12 +133,8 @@ class APIServiceSpec(ApiRegistrationView, frozen=True, gc=False):
     versionPriority: Int32 = 0
 
 
-class APIServiceCondition(ApiRegistrationView, frozen=True, gc=False):
+class APIServiceCondition(PlainCondition, ApiRegistrationView, frozen=True, gc=False):
     type: named.APIServiceConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
 
 
 class APIServiceStatus(ApiRegistrationView, frozen=True, gc=False):

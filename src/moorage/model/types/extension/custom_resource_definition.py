@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from moorage.model.schema import named_types as named
-from moorage.model.types.meta import ObjectMeta, TypeMeta
+from moorage.model.types.meta import ObjectMeta, PlainCondition, TypeMeta
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
 
 ConversionStrategyType = Annotated[str, Meta(title="v1.ConversionStrategyType")]
@@ -174,12 +174,8 @@ class CustomResourceDefinitionSpec(ExtensionView, frozen=True, gc=False):
     preserveUnknownFields: bool = False
 
 
-class CustomResourceDefinitionCondition(ExtensionView, frozen=True, gc=False):
+class CustomResourceDefinitionCondition(PlainCondition, ExtensionView, frozen=True, gc=False):
     type: CustomResourceDefinitionConditionType = ""
-    status: named.ConditionStatus = ""
-    lastTransitionTime: named.Time | None = None
-    reason: str = ""
-    message: str = ""
     observedGeneration: Int64 = 0
 
 
