@@ -156,7 +156,11 @@ def skews(values: Known) -> list[Skew]:
         happens = tuple(hazard.happens for hazard in HAZARDS if gate in hazard.gates and _holds(hazard, gate, values))
         if happens:
             on, off = (
-                tuple(part for part in Component if part in gate.components and _value(values, part, gate) is is_on)
+                tuple(
+                    component
+                    for component in Component
+                    if component in gate.components and _value(values, component, gate) is is_on
+                )
                 for is_on in (True, False)
             )
             by_components.setdefault((on, off, happens), []).append(gate.name)

@@ -73,9 +73,9 @@ def _next(tokens: Iterator[str]) -> str:
 
 
 def _unescape(text: str) -> str:
-    def replace(found: re.Match[str]) -> str:
-        if found[0][1] not in _ESCAPES:
-            raise FieldPathError(f"invalid string literal: invalid escape char {found[0]}")
-        return _ESCAPES[found[0][1]]
+    def replace(escape: re.Match[str]) -> str:
+        if escape[0][1] not in _ESCAPES:
+            raise FieldPathError(f"invalid string literal: invalid escape char {escape[0]}")
+        return _ESCAPES[escape[0][1]]
 
     return _ESCAPE.sub(replace, text)

@@ -72,13 +72,13 @@ def _compile_rule(schema: Structural, rule: ValidationRule, environment: Environ
     message: Program | None = None
     message_error = ""
     if rule.messageExpression:
-        found = _compile(rule.messageExpression, environment)
-        if isinstance(found, str):
-            message_error = f"messageExpression {found.removeprefix('program ')}"
-        elif found.result_type != types.STRING:
+        compiled = _compile(rule.messageExpression, environment)
+        if isinstance(compiled, str):
+            message_error = f"messageExpression {compiled.removeprefix('program ')}"
+        elif compiled.result_type != types.STRING:
             message_error = "messageExpression must evaluate to a string"
         else:
-            message = found
+            message = compiled
     return CompiledRule(
         rule,
         program,

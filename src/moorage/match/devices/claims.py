@@ -109,10 +109,10 @@ def _facts(
     return DeviceClaimFacts(entry, DeviceClaimState.WAITING, name, claim, classes=named)
 
 
-def extended_facts(resources: tuple[tuple[str, DeviceClass], ...], made: ResourceClaim | None) -> DeviceClaimFacts:
+def extended_facts(resources: tuple[tuple[str, DeviceClass], ...], claim: ResourceClaim | None) -> DeviceClaimFacts:
     """Return the facts about the claim for a pod's extended resources; `made` is one from an earlier attempt."""
     entry = PodResourceClaim(name=SPECIAL_NAME)
-    return DeviceClaimFacts(entry, DeviceClaimState.EXTENDED, SPECIAL_NAME, made, resources=resources)
+    return DeviceClaimFacts(entry, DeviceClaimState.EXTENDED, SPECIAL_NAME, claim, resources=resources)
 
 
 def _problem(pod: Pod, key: ClaimKey, claim: ResourceClaim | None, is_own: bool) -> str:

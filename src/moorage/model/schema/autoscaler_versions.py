@@ -43,15 +43,15 @@ class _Source:
         return GoStruct({name: value for name, value in fields.items() if value is not None})
 
     def to_v2(self, source: Raw, side: str) -> Raw:
-        made: Raw = {}
+        converted: Raw = {}
         for name, path in self.fields.items():
             if source.get(name) is not None:
                 *holders, last = self._path(path, side)
-                holder = made
+                holder = converted
                 for step in holders:
                     holder = holder.setdefault(step, {})
                 holder[last] = source[name]
-        return made
+        return converted
 
     @staticmethod
     def _path(path: tuple[str, ...], side: str) -> tuple[str, ...]:
@@ -115,8 +115,8 @@ def to_v1(raw: Raw) -> Raw:
     if others := [metric for metric in fields if not _is_cpu(metric)]:
         kept[METRICS] = go_json([_metric_to_v1(metric, _SOURCES, "target") for metric in others])
     if status.get("currentMetrics"):
-        found = [_metric_to_v1(metric, _STATUSES, "current") for metric in status["currentMetrics"]]
-        kept[STATUSES] = go_json(found)
+        current_metrics = [_metric_to_v1(metric, _STATUSES, "current") for metric in status["currentMetrics"]]
+        kept[STATUSES] = go_json(current_metrics)
     if behavior is not None:
         kept[BEHAVIOR] = go_json(_internal_behavior(behavior))
     if status.get("conditions"):

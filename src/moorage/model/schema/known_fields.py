@@ -116,7 +116,7 @@ def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
 
 
 def _differ(new: Any, old: Any) -> bool:
-    return any(one is not other for one, other in zip(new, old, strict=True))
+    return any(new_value is not old_value for new_value, old_value in zip(new, old, strict=True))
 
 
 def omit_empty(raw: dict[str, Any], view: type[View]) -> None:

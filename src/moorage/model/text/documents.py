@@ -191,7 +191,7 @@ def _json_duplicate_fields(text: str, value: JsonValue, positions: JsonPositions
     if not value.has_duplicates:
         return ()
     return tuple(
-        DuplicateField(twice.path, positions.find(twice.steps)) for twice in json_duplicates(text, value.start)
+        DuplicateField(repeated.path, positions.find(repeated.steps)) for repeated in json_duplicates(text, value.start)
     )
 
 
@@ -313,11 +313,11 @@ def split_yaml_list(text: bytes) -> ListText | None:
 
     In block style an item starts at a dash in the column of the first dash, and nothing inside stands that far left.
     """
-    found = _ITEMS.search(text)
-    if found is None:
+    header = _ITEMS.search(text)
+    if header is None:
         return None
-    begin = found.end()
-    indent = len(found[1])
+    begin = header.end()
+    indent = len(header[1])
     dash = b" " * indent + b"-"
     starts: list[int] = []
     end = len(text)
@@ -332,7 +332,7 @@ def split_yaml_list(text: bytes) -> ListText | None:
         line += text.count(b"\n", counted, start)
         counted = start
         items.append((text[start:stop], line))
-    frame = text[: found.start()] + b"\n" * text.count(b"\n", found.start(), end) + text[end:]
+    frame = text[: header.start()] + b"\n" * text.count(b"\n", header.start(), end) + text[end:]
     return ListText(frame, items)
 
 

@@ -184,18 +184,18 @@ class DeviceDrivers:
             desired = new_slices(node, driver, devices, generation, self._simulator) if devices is not None else []
             await self._replace(node_devices, slices, desired)
 
-    async def _replace(self, found: _NodeDevices, slices: list[Object], wanted: list[Raw]) -> None:
+    async def _replace(self, node_devices: _NodeDevices, slices: list[Object], desired: list[Raw]) -> None:
         """Delete slices that are not wanted, update those with a wanted index, create the others."""
-        indices = [one["metadata"]["generateName"].partition("-")[0] for one in wanted]
-        owner = wanted[0]["metadata"]["ownerReferences"][0]["uid"] if wanted else ""
+        indices = [new_slice["metadata"]["generateName"].partition("-")[0] for new_slice in desired]
+        owner = desired[0]["metadata"]["ownerReferences"][0]["uid"] if desired else ""
         kept: dict[str, Object] = {}
         for slice_ in slices:
             index = slice_.name.partition("-")[0]
             if index in indices and index not in kept and _owner(slice_) == owner:
                 kept[index] = slice_
             else:
-                await self._delete(found, slice_)
-        for index, document in zip(indices, wanted, strict=True):
+                await self._delete(node_devices, slice_)
+        for index, document in zip(indices, desired, strict=True):
             old = kept.get(index)
             if old is None:
                 new = await self._client.create(KINDS.RESOURCE_SLICE, document)
@@ -204,7 +204,7 @@ class DeviceDrivers:
                 spec = {**document["spec"], "devices": devices}
                 metadata = {**old.raw["metadata"], "annotations": document["metadata"]["annotations"]}
                 new = await self._client.update(KINDS.RESOURCE_SLICE, {**old.raw, "metadata": metadata, "spec": spec})
-            found.slices[new.name] = new
+            node_devices.slices[new.name] = new
 
     async def _delete(self, node_devices: _NodeDevices, slice_: Object) -> None:
         try:
@@ -221,8 +221,8 @@ def _differences(node_devices: _NodeDevices) -> Iterator[tuple[Node, str, list[O
     if node is None:
         return
     published: dict[str, list[Object]] = {}
-    for one in sorted(node_devices.slices.values(), key=lambda one: one.name):
-        published.setdefault(one.view.spec.driver, []).append(one)
+    for resource_slice in sorted(node_devices.slices.values(), key=lambda resource_slice: resource_slice.name):
+        published.setdefault(resource_slice.view.spec.driver, []).append(resource_slice)
     for driver in {**node_devices.devices, **published}:
         slices = published.get(driver, [])
         ours = [slice_ for slice_ in slices if SIMULATOR_LABEL in slice_.view.metadata.labels]
@@ -240,8 +240,8 @@ def _is_published(node: Node, slices: list[Object], devices: list[Raw] | None) -
     return len({view.spec.pool.generation for view in views}) == 1 and all(
         view.metadata.annotations.get(PUBLISHED) == published
         and view.spec.pool.resourceSliceCount == len(views)
-        and _owner(one) == node.metadata.uid
-        for one, view in zip(slices, views, strict=True)
+        and _owner(resource_slice) == node.metadata.uid
+        for resource_slice, view in zip(slices, views, strict=True)
     )
 
 

@@ -49,8 +49,8 @@ def load_configuration(given: bytes | Mapping[str, Any], source: str, gates: Gat
     if isinstance(given, bytes):
         document = _only_document(given, source)
         findings = Findings(source, lambda path: document.location(path).line)
-        for twice in document.duplicates:
-            findings.refuse_as_said(twice.path, str(twice))
+        for repeated in document.duplicates:
+            findings.refuse_as_said(repeated.path, str(repeated))
         return _configuration(document.raw, findings, gates)
     return _configuration(given, Findings(source, lambda path: 0), gates)
 

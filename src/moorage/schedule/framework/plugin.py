@@ -286,8 +286,8 @@ def _check_filter(plugin: Plugin[Any], cluster: Cluster, want: Any) -> None:
         where = f"{plugin.name}, node {node.metadata.name}"
         verdict, passes = plugin.explain(want, cluster, slot), bool(mask[slot])
         assert passes is (verdict is None), f"{where}: filter {passes}, explain {verdict}"
-        one = plugin.filter_slot(want, cluster, slot)
-        assert bool(one) is passes, f"{where}: filter_slot {one}, filter {passes}"
+        slot_passes = plugin.filter_slot(want, cluster, slot)
+        assert bool(slot_passes) is passes, f"{where}: filter_slot {slot_passes}, filter {passes}"
         if verdict is None:
             continue
         assert verdict.reasons, f"{where}: a refusal without a reason"
@@ -299,7 +299,7 @@ def _check_filter(plugin: Plugin[Any], cluster: Cluster, want: Any) -> None:
     counted = plugin.reasons(want, cluster, slots)
     assert counted == reasons, f"{plugin.name}: reasons {counted}, explain {reasons}"
     curable = plugin.curable(want, cluster, slots).tolist()
-    assert curable == [not one for one in final], f"{plugin.name}: curable {curable}, but final by explain {final}"
+    assert curable == [not code for code in final], f"{plugin.name}: curable {curable}, but final by explain {final}"
     for slot, is_final in zip(refused, final, strict=True):
         if is_final:
             with cluster.as_if_gone(list(cluster.pods_on[slot].values())):

@@ -68,13 +68,13 @@ class PluginTimings:
         known[0].observe(seconds)
         known[1].observe(seconds)
 
-    def attempted(self, candidates: Candidates, profile: str, slot: int, *, found: bool) -> None:
+    def attempted(self, candidates: Candidates, profile: str, slot: int, *, is_scheduled: bool) -> None:
         """Measure every plugin for one node, if it is time for that."""
         self._until_sample -= 1
         if self._until_sample < 0:
             self._until_sample = SAMPLED - 1
             try:
-                self._sample(candidates, profile, slot, found)
+                self._sample(candidates, profile, slot, is_scheduled)
             except (PluginError, Undecided):
                 return  # the attempt itself went well, or has told
 
@@ -191,7 +191,7 @@ class SchedulerMetrics:
         profile.found.observe(seconds)
         candidates = self._scheduler.engines[action.pod.scheduler].candidates(action.record.shape)
         self._evaluated[action.pod.scheduler, candidates.names] += 1
-        self.timings.attempted(candidates, action.pod.scheduler, action.slot, found=True)
+        self.timings.attempted(candidates, action.pod.scheduler, action.slot, is_scheduled=True)
 
     def no_node(self, action: NoNode, seconds: float) -> None:
         scheduler = action.pod.scheduler
@@ -211,7 +211,7 @@ class SchedulerMetrics:
         self._evaluated[scheduler, candidates.names] += 1
         slot = next(iter(self._scheduler.cluster.nodes.slot_of.values()), None)
         if slot is not None and candidates.rejection is None and not action.is_error:
-            self.timings.attempted(candidates, scheduler, slot, found=False)
+            self.timings.attempted(candidates, scheduler, slot, is_scheduled=False)
         for item in candidates.filters:
             plugin = item.plugin
             if plugin.name in action.rejected_by:

@@ -268,11 +268,11 @@ class _Checker:
         declared = self.environment.objects.get(result.name, {})
         for field in node.fields:
             type_ = self.element(field.value, field.optional)
-            wanted = declared.get(field.name)
-            if wanted is None:
+            field_type = declared.get(field.name)
+            if field_type is None:
                 self.report(field.position, f"undefined field '{field.name}'")
-            elif not self.assignable(wanted.type, type_):
-                message = f"expected type of field '{field.name}' is '{wanted.type}' but provided type is '{type_}'"
+            elif not self.assignable(field_type.type, type_):
+                message = f"expected type of field '{field.name}' is '{field_type.type}' but provided type is '{type_}'"
                 self.report(field.position, message)
         return result
 

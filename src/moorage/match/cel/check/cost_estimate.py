@@ -133,9 +133,9 @@ class _Estimator:
             return None if local is None else local.entry
         return entry_size
 
-    def join_entry_sizes(self, node: syntax.Node, one: syntax.Node, other: syntax.Node) -> None:
+    def join_entry_sizes(self, node: syntax.Node, left: syntax.Node, right: syntax.Node) -> None:
         """Remember that the entries of a value are those of one or the other."""
-        first, second = self.known_entry_size(one), self.known_entry_size(other)
+        first, second = self.known_entry_size(left), self.known_entry_size(right)
         if first is not None and second is not None:
             key, value = first.key.union(second.key), first.value.union(second.value)
             self.entry_sizes[id(node)] = _EntrySize(first.kind, key, value)

@@ -324,7 +324,10 @@ def _equality(emitter: Emitter, plan: CallPlan, a: Operand, b: Operand) -> Opera
     name, pending = writer.name(), writer.pending
     python_type = writer.constant(PYTHON_TYPES[same_type.kind])
     with writer.branch(f"if type({unknown.text}) is {python_type}:", pending):
-        alike = [replace(one, known=same_type, fails=False, hoisted=False) if one is unknown else one for one in (a, b)]
+        alike = [
+            replace(operand, known=same_type, fails=False, hoisted=False) if operand is unknown else operand
+            for operand in (a, b)
+        ]
         writer.line(f"{name} = {_apply(emitter, plan, alike, None).text}")
     with writer.branch("else:", pending):
         writer.line(f"{name} = {_apply(emitter, plan, _weighed(emitter, plan, [a, b]), None).text}")

@@ -133,20 +133,20 @@ def _built(
     others: Sequence[PublishedSlice],
     features: AllocatorFeatures,
 ) -> DevicePool:
-    relevant = sorted(relevant, key=lambda one: one.name)
+    relevant = sorted(relevant, key=lambda slice_of_pool: slice_of_pool.name)
     partitionable = features.partitionable_devices
-    slices = [one for one in relevant if not (partitionable and one.counter_sets)]
+    slices = [slice_of_pool for slice_of_pool in relevant if not (partitionable and slice_of_pool.counter_sets)]
     devices = tuple(device for slice_ in slices for device in slice_.devices)
-    elsewhere = tuple(device for one in others for device in one.devices) if partitionable else ()
+    elsewhere = tuple(device for slice_of_pool in others for device in slice_of_pool.devices) if partitionable else ()
     counter_sets: dict[str, CounterSet] = {}
     invalid = _duplicate_name(devices)
     if partitionable and not invalid:
-        for counter_set in (found for one in relevant for found in one.counter_sets):
+        for counter_set in (counters for slice_of_pool in relevant for counters in slice_of_pool.counter_sets):
             if counter_set.name in counter_sets:
                 invalid = f"duplicate counter set name {counter_set.name}"
                 break
             counter_sets[counter_set.name] = counter_set
-        consumers = [device for one in relevant for device in one.devices]
+        consumers = [device for slice_of_pool in relevant for device in slice_of_pool.devices]
         invalid = invalid or _unknown_counter(consumers, counter_sets) or _unknown_counter(elsewhere, counter_sets)
     if invalid:
         return DevicePool(identity, invalid=invalid)

@@ -247,8 +247,9 @@ class Search:
 
     def _positions(self, claim: int, request: CompiledRequest, start: int) -> Iterator[int]:
         """Yield the positions to try; where a constraint asks for a value, those of devices that have it."""
-        wanted = next((found for one in self._constraints[claim] if (found := one.wanted(request)) is not None), None)
-        if wanted is None:
+        values = (constraint.wanted(request) for constraint in self._constraints[claim])
+        required = next((value for value in values if value is not None), None)
+        if required is None:
             yield from range(start, len(self._devices))
             return
         first = max(0, bisect(self._begins, start) - 1)
@@ -256,7 +257,7 @@ class Search:
         for begin, pool in zip(self._begins[first:], self._pools[first:], strict=True):
             end = begin + len(pool.devices)
             if end > start and (pool in request.asked or self._asks(claim, request, pool)):
-                yield from (begin + one for one in pool.having(*wanted) if begin + one >= start)
+                yield from (begin + place for place in pool.having(*required) if begin + place >= start)
             else:
                 yield from range(max(begin, start), end)
 
@@ -435,8 +436,8 @@ class Search:
                 except AllocationError as error:
                     selected.append(str(error))
         consumption = [
-            (one.counterSet, tuple(sorted((name, counter.value) for name, counter in one.counters.items())))
-            for one in view.consumesCounters
+            (consumed.counterSet, tuple(sorted((name, counter.value) for name, counter in consumed.counters.items())))
+            for consumed in view.consumesCounters
         ]
         return (
             tuple(selected),

@@ -126,7 +126,7 @@ class DeviceNeeds:
         self.allocated = allocated
         self.namespace = namespace
         self.features = features
-        self._base_score = sum(one.score for one in allocated)
+        self._base_score = sum(claim_facts.score for claim_facts in allocated)
         self.scores = bool(self._base_score) or any(
             request[0].parent for _, claim in waiting for request in claim.requests
         )
