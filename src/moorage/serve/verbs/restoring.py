@@ -35,7 +35,7 @@ def admit_as_is(api: Registry, kind: Kind, raw: Raw) -> Admitted:
     raw = {**raw, "metadata": {**metadata, **completed}}
     request = Request(timestamp=api.now_text())
     old = copy_document(raw)
-    return admitted(admit_own(kind, copy_document(raw), old, api.gates, plugins=(), request=request))
+    return admitted(admit_own(kind, copy_document(raw), old, api.gates, request=request))
 
 
 def _custom_as_is(kind: ServedKind, raw: Raw) -> Admitted:
