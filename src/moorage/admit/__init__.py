@@ -1,4 +1,4 @@
-"""A document → an admitted object: decode, default, mutate, validate, and the rules for updates.
+"""Turn a document into an admitted object: decode, default, mutate, validate, and check updates.
 
 Next on the path of a pod: `moorage.lint` shows what admission would say; a store keeps what it admitted.
 """

@@ -47,7 +47,7 @@ subdomain_errors = remember(dns1123_subdomain_errors)
 
 
 def path_segment_errors(name: str) -> list[str]:
-    """What a URL demands of a name, and nothing more: the rule for kinds that have no other."""
+    """Return why a name cannot be part of a URL: the rule for kinds that have no other."""
     if name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{part}'" for part in ("/", "%") if part in name]
@@ -93,7 +93,7 @@ def validate_object_meta(
     name_rule: NameRule = subdomain_errors,
     any_finalizer: bool = False,
 ) -> list[FieldError]:
-    """What creating an object demands of its metadata; a name must have been generated before.
+    """Validate the metadata of a new object; a name must have been generated before.
 
     `any_finalizer` is for kinds that allow finalizers without a domain, custom objects for example.
     """

@@ -1,4 +1,4 @@
-"""Updates: what an object already had, it may keep.
+"""Compute the options of an update: an object may keep what it already had.
 
 A feature whose gate is off is allowed if the old object uses it, and a mistake that validation learned to see later is
 allowed if the old object has it. Kubernetes: pkg/api/pod/util.go and ValidationOptionsForPersistentVolume.

@@ -1,4 +1,4 @@
-"""Raw documents: a copy to write defaults into, and reading optional parts of it.
+"""Copy raw documents to write defaults into, and read optional parts of them.
 
 The document is truth in Moorage, so what admission adds is written here and not into a typed view.
 """

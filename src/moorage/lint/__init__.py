@@ -1,4 +1,4 @@
-"""What the API server would say about manifests, and what will surprise you although it says nothing."""
+"""Find what the API server rejects, and valid manifests that behave unexpectedly."""
 
 from moorage.callable_package import make_callable
 

@@ -1,4 +1,4 @@
-"""A finding: one message about one place in the input, with the source line and carets below the place.
+"""Define a finding: one message about one place in the input, with the source line and carets below the place.
 
 `RecentLines` wraps the stream that is read and keeps its last 33 MiB (no document is larger) to look lines up in.
 """
@@ -33,7 +33,7 @@ class Excerpt(msgspec.Struct, frozen=True):
     carets: str = ""
 
     def cut(self, width: int) -> Excerpt:
-        """Return what is around the first caret, in so many columns."""
+        """Return the text around the first caret, within this width."""
         if len(self.line) <= width:
             return Excerpt(self.line, self.carets[:width])
         first = len(self.carets) - len(self.carets.lstrip())

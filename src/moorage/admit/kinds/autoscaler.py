@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers.
+"""Validate HorizontalPodAutoscalers.
 
 In: views. Out: field errors. Kubernetes: ValidateHorizontalPodAutoscaler and its updates, with HPAScaleToZero off.
 """

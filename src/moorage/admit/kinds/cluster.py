@@ -196,7 +196,7 @@ def validate_node(node: Node, options: ValidationOptions) -> FieldErrors:
 
 
 def validate_node_update(new: Node, old: Node, options: ValidationOptions) -> FieldErrors:
-    """The strategy validates the node as if new first, so its errors can appear twice, as upstream."""
+    """Validate the node as a new one first, so that its errors can appear twice, as upstream."""
     yield from validate_node(new, options)
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
     yield from _validate_amounts(new)
@@ -268,7 +268,7 @@ _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def validate_disruption_budget(budget: PodDisruptionBudget, options: ValidationOptions) -> FieldErrors:
-    """The generic registry checks the metadata, and only of what is otherwise valid."""
+    """Validate the metadata, and only of what is otherwise valid, as the generic registry does."""
     errors = list(_validate_spec(budget.spec, STRICT))
     return errors or validate_object_meta(
         budget.metadata, "metadata", name_rule=path_segment_errors, any_finalizer=True

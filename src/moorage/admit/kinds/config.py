@@ -1,4 +1,4 @@
-"""ConfigMaps, Secrets, and the accounts pods run as.
+"""Validate ConfigMaps, Secrets and ServiceAccounts.
 
 In: views. Out: field errors. Kubernetes: ValidateConfigMap, ValidateSecret, ValidateServiceAccount and their updates.
 """

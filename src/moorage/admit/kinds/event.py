@@ -1,4 +1,4 @@
-"""Events of both groups, and Leases: what components write by themselves, many times a second.
+"""Validate Events of both groups, and Leases: what components write many times a second.
 
 Errors about an Event of events.k8s.io are at the core group's paths, upstream's real ones.
 Kubernetes: ValidateEventCreate, ValidateEventUpdate (pkg/apis/core/validation/events.go), ValidateLease.
@@ -109,7 +109,7 @@ def _validate_series(series: ReportedSeries | None) -> list[FieldError]:
 
 
 def _validate_sense(event: ReportedEvent, controller_path: str) -> FieldErrors:
-    """The rules that are older than the group: an event without eventTime is of the old kind."""
+    """Check the rules that are older than the group: an event without eventTime is of the old kind."""
     about, namespace = event.regarding.namespace, event.metadata.namespace
     if event.eventTime is None:
         if namespace not in ((about,) if about else ("", "default")):

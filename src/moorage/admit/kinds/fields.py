@@ -1,4 +1,4 @@
-"""Rules that many kinds share: counts, immutable fields, percentages, selectors with their template.
+"""Validate what many kinds share: counts, immutable fields, percentages, selectors with their template.
 
 Kubernetes: ValidateNonnegativeField and ValidateImmutableField (apimachinery, api/validation),
 ValidatePositiveIntOrPercent and ValidatePodTemplateSpecForReplicaSet (pkg/apis/apps/validation).
@@ -50,7 +50,7 @@ def validate_at_most_100_percent(value: int | str, path: str) -> list[FieldError
 
 
 def or_zero(value: int | str | None) -> int | str:
-    """What Go holds: 0 for a share that is absent, but not for one that is empty text."""
+    """Return what Go holds: 0 for a share that is absent, but not for one that is empty text."""
     return 0 if value is None else value
 
 

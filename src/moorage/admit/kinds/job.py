@@ -65,7 +65,7 @@ def validate_job(job: Job, options: ValidationOptions, *, prefixed_labels: bool 
 
 
 def validate_job_update(new: Job, old: Job, options: ValidationOptions) -> FieldErrors:
-    """The strategy validates the job as if new first, so that most errors appear twice, as upstream."""
+    """Validate the job as a new one first, so that most errors appear twice, as upstream."""
     labels = old.spec.template.metadata.labels
     yield from validate_job(new, options, prefixed_labels=JOB_NAME in labels and CONTROLLER_UID in labels)
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
@@ -162,7 +162,7 @@ def _validate_restart_policy(spec: JobSpec, path: str) -> list[FieldError]:
 
 
 def _validate_generated_selector(job: Job, *, prefixed_labels: bool) -> FieldErrors:
-    """A selector must be the one made from the job's UID, unless the job says it brings its own."""
+    """Check that the selector is the one made from the job's UID, unless the job brings its own."""
     if job.spec.manualSelector or job.spec.selector is None:
         return
     if not job.metadata.uid:
@@ -193,7 +193,7 @@ def _validate_spec_and_selector(spec: JobSpec, options: ValidationOptions) -> Fi
 
 
 def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
-    """An indexed job may grow and shrink, with as many pods at a time as it has indexes."""
+    """Let an indexed job grow and shrink, with as many pods at a time as it has indexes."""
     if new.completionMode != "Indexed":
         return validate_immutable(new.completions, old.completions, "spec.completions")
     if new.completions in (None, old.completions) or new.completions == new.parallelism:
@@ -202,7 +202,7 @@ def _validate_completions_kept(new: JobSpec, old: JobSpec) -> list[FieldError]:
 
 
 def _validate_template_kept(new: Job, old: Job) -> list[FieldError]:
-    """A job that is suspended and has no pods may be steered elsewhere and given other resources."""
+    """Let a suspended job without pods be steered elsewhere and given other resources."""
     template, before = new.spec.template, old.spec.template
     if not _may_have_another_template(old):
         return [] if template == before else [_template_changed(template, "spec.template")]
@@ -320,7 +320,7 @@ def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
 
 @lru_cache(maxsize=256)
 def _is_known_zone(zone: str) -> bool:
-    """Where this machine has no time zone database, every well-formed name passes."""
+    """Check a time zone; without a time zone database on this machine, every well-formed name passes."""
     from zoneinfo import TZPATH, ZoneInfo
 
     try:

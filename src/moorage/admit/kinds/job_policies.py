@@ -1,4 +1,4 @@
-"""A job's policies about failed, succeeded and replaced pods.
+"""Validate a job's policies about failed, succeeded and replaced pods.
 
 Kubernetes: validatePodFailurePolicy, validateSuccessPolicy, validatePodReplacementPolicy (pkg/apis/batch/validation).
 """
@@ -137,7 +137,7 @@ def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int)
 
 
 def _count_indexes(text: str, completions: int) -> int:
-    """How many indexes `1,3-5` names; NumberError says what is wrong with it."""
+    """Return how many indexes `1,3-5` names; NumberError says what is wrong with it."""
     total, previous = 0, None
     for interval in text.split(",") if text else ():
         parts = interval.split("-")

@@ -198,7 +198,7 @@ def validate_persistent_volume(volume: PersistentVolume, options: ValidationOpti
 def validate_persistent_volume_update(
     new: PersistentVolume, old: PersistentVolume, options: ValidationOptions
 ) -> FieldErrors:
-    """The strategy validates the volume twice, so that errors appear twice, as upstream."""
+    """Validate the volume twice, so that errors appear twice, as upstream."""
     yield from validate_persistent_volume(new, options)
     yield from validate_persistent_volume(new, options)
     source, old_source = _source(_without_new_expand_secret(new.spec, old.spec)), _source(old.spec)

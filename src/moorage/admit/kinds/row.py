@@ -1,4 +1,4 @@
-"""The row of a kind: what admission does to its objects. Each module of this package ends with its `ROWS`, by view.
+"""Define the row of a kind: what admission does to its objects.
 
 Kubernetes: the strategies of pkg/registry with what they call.
 """

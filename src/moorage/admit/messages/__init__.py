@@ -1,1 +1,1 @@
-"""Texts for clients: rejections, warnings, and objects as Go prints them."""
+"""Render texts for clients: rejections, warnings, and objects as Go prints them."""

@@ -25,7 +25,7 @@ from moorage.model.types.storage import Volume
 
 
 def as_manifest(value: Any) -> Any:
-    """What is set of a view, in the API's order, without what is empty."""
+    """Return what is set of a view, in the API's order, without what is empty."""
     if isinstance(value, msgspec.Struct):
         fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
         return GoStruct({name: as_manifest(item) for name, item in fields if item not in (None, "", (), {})})

@@ -1,4 +1,4 @@
-"""What the API server accepts and yet warns about, as far as scheduling and resources go.
+"""Warn about pods, nodes and workloads that the API server accepts, as far as scheduling and resources go.
 
 Kubernetes: pkg/api/pod/warnings.go and pkg/api/node/util.go. Differs: warnings about volumes, ports and environment
 variables are left out; `moorage.lint` says more about scheduling.

@@ -88,7 +88,7 @@ def validate_resize_policy(
 
 
 def validate_resize_of_init(policies: tuple[ContainerResizePolicy, ...], path: str) -> list[FieldError]:
-    """An init container that is not a sidecar cannot be restarted to be resized."""
+    """Refuse the resize policy of an init container that is not a sidecar: it cannot be restarted."""
     return [
         field.invalid(f"{path}[{index}].restartPolicy", AsJSON(policy.restartPolicy), _NOT_FOR_INIT)
         for index, policy in enumerate(policies)
@@ -168,7 +168,7 @@ def validate_init_containers(spec: PodSpec, path: str, context: PodContext) -> F
 
 
 def _is_set(value: Any) -> bool:
-    """True if a field is not Go's zero: an empty list or map that is written is something, too."""
+    """Return whether a field is not Go's zero: an empty list or map that is written is something, too."""
     if isinstance(value, ResourceRequirements):
         return any(map(_is_set, (value.limits, value.requests, value.claims)))
     return value is not None and value is not ABSENT_LIST and value is not ABSENT_MAP
@@ -198,7 +198,7 @@ def validate_ephemeral_containers(spec: PodSpec, path: str, context: PodContext)
 
 
 def validate_images_for_pod(containers: Sequence[AnyContainer], path: str, first_index: int = 0) -> list[FieldError]:
-    """A template may pad an image's name, because some tools put a placeholder there; a pod may not."""
+    """Let a template pad an image's name, because some tools put a placeholder there; a pod may not."""
     return [
         field.invalid(f"{path}[{index}].image", container.image, "must not have leading or trailing whitespace")
         for index, container in enumerate(containers, first_index)

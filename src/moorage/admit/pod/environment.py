@@ -217,7 +217,7 @@ def _validate_whole_source(source: views.ConfigMapEnvSource | views.SecretEnvSou
 
 
 def validate_files_of_variables(spec: PodSpec, path: str) -> FieldErrors:
-    """A variable that is read from a file needs an emptyDir volume of the pod to read it from."""
+    """Check that a variable from a file names an emptyDir volume of the pod."""
     is_empty_dir = {volume.name: volume.emptyDir is not None for volume in spec.volumes}
     for container, at in containers_with_paths(spec, path):
         for index, variable in enumerate(container.env):

@@ -31,7 +31,7 @@ def is_ip_address(value: str) -> bool:
 
 
 def address_errors(value: str) -> list[str]:
-    """What is wrong with an address that must be in canonical form."""
+    """Return what is wrong with an address that must be in canonical form."""
     if len(value) > _LONGEST or (complaint := _complaint(value)) == _NOT_AN_ADDRESS:
         return [_NOT_AN_ADDRESS]
     if complaint:
@@ -41,7 +41,7 @@ def address_errors(value: str) -> list[str]:
 
 
 def canonical_cidr_errors(value: str) -> list[str]:
-    """What is wrong with a range that must be in canonical form."""
+    """Return what is wrong with a range that must be in canonical form."""
     if errors := validate_cidr(value, ""):
         return [error.detail for error in errors]
     canonical = str(ipaddress.ip_network(value))
@@ -49,7 +49,7 @@ def canonical_cidr_errors(value: str) -> list[str]:
 
 
 def is_strict_subnet(inner: tuple[bytes, int], outer: tuple[bytes, int]) -> bool:
-    """True if a parsed range lies in another one that is larger."""
+    """Return whether a parsed range lies in another one that is larger."""
     address, length = inner
     whole, size = outer
     if len(address) != len(whole) or size >= length:

@@ -57,7 +57,7 @@ def validate_pod_annotations(
 
 
 def validate_pod_annotation_updates(new: Pod, old: Pod, path: str, options: ValidationOptions) -> FieldErrors:
-    """What makes a pod a mirror pod, or confines its containers, is decided when it is created."""
+    """Refuse changes of annotations that make a mirror pod or confine containers."""
     before, after = old.metadata.annotations, new.metadata.annotations
     for key in sorted(before):
         if after.get(key) != before[key]:
@@ -269,7 +269,7 @@ def _with_images_of(new: Sequence[Container], old: Sequence[Container]) -> tuple
 
 
 def _validate_gated(munged: PodSpec, old: PodSpec) -> tuple[list[FieldError], PodSpec]:
-    """A gated pod may be steered to fewer nodes: check that, then put the old values there, too."""
+    """Check that a gated pod is steered to fewer nodes only; return the spec with the old values there."""
     errors: list[FieldError] = []
     if munged.nodeSelector != old.nodeSelector:
         errors += _validate_selector_grows(munged.nodeSelector, old.nodeSelector)

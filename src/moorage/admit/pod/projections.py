@@ -108,7 +108,7 @@ def is_kubernetes_signer(name: str) -> bool:
 
 
 def validate_signer_name(name: str, path: str) -> FieldErrors:
-    """A domain of at least two labels, one slash, and a path of DNS names."""
+    """Check a domain of at least two labels, one slash, and a path of DNS names."""
     if not name:
         yield field.required(path)
         return

@@ -212,7 +212,7 @@ def is_whole_pages(quantity: Quantity, rules: ResourceRules) -> bool:
 
 
 def _validate_claims(claims: tuple[ResourceClaim, ...], path: str, claim_names: frozenset[str]) -> FieldErrors:
-    """A claim is used whole or request by request, each once, and must be one of the pod's."""
+    """Check that a claim is one of the pod's, and is used whole or request by request, each once."""
     used: set[str] = set()
     requests_used: Counter[str] = Counter()
     unknown = ""
@@ -263,7 +263,7 @@ def validate_pod_resources(
 
 
 def _validate_consistency(spec: PodSpec, resources: ResourceRequirements, path: str) -> FieldErrors:
-    """The pod's requests cover the sum of its containers', its limits each container's (huge pages: the sum)."""
+    """Check that the pod's requests cover the sum of its containers', its limits each container's (huge pages: sum)."""
     if resources.requests:
         for name, total in sorted(container_total(spec, "requests").items(), key=_by_name):
             request = resources.requests.get(name)
@@ -292,5 +292,8 @@ def _by_name(item: tuple[str, Quantity]) -> str:
 def container_total(spec: PodSpec, side: Literal["requests", "limits"]) -> dict[str, Quantity]:
     return total_amounts(
         (getattr(container.resources, side) for container in spec.containers),
-        ((one.restartPolicy == "Always", getattr(one.resources, side)) for one in spec.initContainers),
+        (
+            (init_container.restartPolicy == "Always", getattr(init_container.resources, side))
+            for init_container in spec.initContainers
+        ),
     )

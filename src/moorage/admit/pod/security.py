@@ -61,7 +61,7 @@ def validate_apparmor_profile(profile: AppArmorProfile, path: str) -> FieldError
 
 
 def is_apparmor_localhost(name: str) -> bool:
-    """True if the name of a profile on the node is one that the field could hold."""
+    """Return whether the name of a profile on the node is one that the field could hold."""
     return not any(_validate_apparmor_localhost(name, ""))
 
 
@@ -79,7 +79,7 @@ def _validate_apparmor_localhost(name: str | None, path: str) -> FieldErrors:
 
 
 def validate_profile_annotations(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
-    """The deprecated annotations: seccomp's are reported at a child of the path, AppArmor's at a key of it."""
+    """Check deprecated annotations: seccomp's are reported at a child of the path, AppArmor's at a key of it."""
     if not _speak_of_profiles(annotations):
         return
     if SECCOMP_POD_ANNOTATION in annotations:
@@ -109,7 +109,7 @@ def _validate_seccomp_annotation(profile: str, path: str) -> list[FieldError]:
 
 
 def validate_profiles_agree(annotations: Mapping[str, str], spec: PodSpec, path: str) -> FieldErrors:
-    """Where an annotation and a field speak of the same container, they must say the same."""
+    """Check that annotation and field of the same container agree."""
     if not _speak_of_profiles(annotations):
         return
     pod = spec.securityContext
@@ -253,7 +253,7 @@ def _validate_sysctls(sysctls: tuple[Sysctl, ...], path: str, spec: PodSpec, opt
 
 
 def validate_host_sysctl(name: str, path: str, spec: PodSpec) -> list[FieldError]:
-    """A sysctl of a namespace that the pod shares with its host would be set on the host."""
+    """Refuse sysctls of namespaces that the pod shares with its host: they would be set on the host."""
     namespace = _sysctl_namespace(name)
     if spec.hostNetwork and namespace == "Net":
         return [field.invalid(path, name, "may not be specified when 'hostNetwork' is true")]
@@ -273,7 +273,7 @@ def _sysctl_namespace(name: str) -> str:
 
 
 def validate_host_users(spec: PodSpec, path: str, options: ValidationOptions) -> FieldErrors:
-    """A user namespace of its own goes with no other namespace of the host, nor with raw devices."""
+    """Refuse a user namespace beside a namespace of the host, or with raw devices."""
     if spec.hostNetwork and not options.allow_user_namespaces_host_network_support:
         yield field.forbidden(f"{path}.hostNetwork", _WITHOUT_HOST_USERS)
     if spec.hostPID:

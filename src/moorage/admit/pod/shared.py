@@ -1,4 +1,4 @@
-"""Helpers of pod validation: all containers of a spec, paths inside volumes, white space as Go knows it.
+"""Help pod validation: all containers of a spec, paths inside volumes, white space as Go knows it.
 
 Kubernetes: VisitContainersWithPath (pkg/apis/core/pods), validateLocalDescendingPath, validatePathNoBacksteps,
 ValidateLocalNonReservedPath, strings.TrimSpace.

@@ -1,4 +1,4 @@
-"""Volumes that a storage product provides.
+"""Validate volumes that a storage product provides.
 
 In: one source of a volume, its path. Out: field errors. Kubernetes: the validate*VolumeSource functions of
 pkg/apis/core/validation. All functions take the options, though none needs them, so that they fit one table.
@@ -150,7 +150,7 @@ def validate_quobyte(source: sources.QuobyteVolumeSource, path: str, _: Validati
 
 
 def _is_host_and_port(text: str) -> bool:
-    """What Go's `net.SplitHostPort` takes apart."""
+    """Return whether Go's `net.SplitHostPort` accepts the text."""
     host, colon, port = text.rpartition(":")
     if not colon:
         return False

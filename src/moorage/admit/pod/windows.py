@@ -1,4 +1,4 @@
-"""Operating systems: what a Windows pod must not set, what a Linux pod must not set, and Windows' own options.
+"""Validate fields by operating system: what Windows and Linux pods must not set, and Windows' own options.
 
 In: a `PodSpec`, or the Windows options of a security context. Out: field errors. Kubernetes:
 validateWindowsSecurityContextOptions, validateWindowsHostProcessPod, validateOS, validateLinux, validateWindows.

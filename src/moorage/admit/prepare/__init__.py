@@ -1,1 +1,1 @@
-"""Changes the API server makes before validation: defaults, pod mutation, per-kind strategies."""
+"""Change objects before validation: defaults, pod mutation, strategies of kinds, addresses of Services."""

@@ -114,12 +114,12 @@ def _drop(found: Iterable[Raw], *names: str) -> None:
 
 
 def _has(found: Iterable[Raw], *names: str) -> bool:
-    """True if a field is set at all."""
+    """Return whether a field is set at all."""
     return any(one.get(name) is not None for one in found for name in names)
 
 
 def _has_some(found: Iterable[Raw], *names: str) -> bool:
-    """True if a list or map is not empty."""
+    """Return whether a list or map is not empty."""
     return any(one.get(name) for one in found for name in names)
 
 

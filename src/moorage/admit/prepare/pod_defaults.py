@@ -303,7 +303,7 @@ def _default_requests(spec: Raw, resources: Raw) -> None:
 
 
 def aggregate_containers(spec: Raw, which: str) -> dict[str, Quantity]:
-    """What the containers need together: all that run side by side, or the hungriest moment while starting."""
+    """Return the requests of all containers together: the sum while running, or the most while starting."""
     init = items(spec, "initContainers")
     return total_amounts(
         (_amounts(container, which) for container in items(spec, "containers")),

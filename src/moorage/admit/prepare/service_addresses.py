@@ -133,7 +133,7 @@ def complete_families(spec: Raw, old: Raw | None) -> FieldErrors:
 
 
 def _still_prefers_two(spec: Raw, before: Raw) -> bool:
-    """Whether an update leaves alone a service that prefers two families: it is not given a second one."""
+    """Return whether an update leaves alone a service that prefers two families: it is not given a second one."""
     return (
         spec.get("ipFamilyPolicy") == "PreferDualStack"
         and before.get("ipFamilyPolicy") in (None, "PreferDualStack")

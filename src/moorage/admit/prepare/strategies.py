@@ -85,7 +85,7 @@ def prepare_daemon_set(new: Raw, old: Raw | None, gates: GateSet) -> None:
 
 
 def _is_other_template(new: Raw, old: Raw) -> bool:
-    """True if the templates differ in more than how they are written, such as with nulls."""
+    """Return whether the templates differ in more than how they are written, such as with nulls."""
     return new != old and convert_view(new, PodTemplateSpec) != convert_view(old, PodTemplateSpec)
 
 

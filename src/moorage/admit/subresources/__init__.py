@@ -1,1 +1,1 @@
-"""Admission of subresources: status, scale, binding, eviction, and deletion."""
+"""Admit writes to subresources: status, scale, binding, eviction, and deletion."""

@@ -1,4 +1,4 @@
-"""Deleting: at once, after a grace period, or when the last finalizer is gone.
+"""Delete objects at once, after a grace period, or when the last finalizer is gone.
 
 What was handed in is not changed. Kubernetes: rest.BeforeDelete and validation, podStrategy.CheckGracefulDelete, the
 generic registry's Delete with its finalizers, the namespace's own. Differs: where upstream stores an object once more
@@ -94,7 +94,7 @@ def decide_deletion(
 
 
 def is_finalized(kind: Kind, new: Raw, old: Raw) -> bool:
-    """True if an update took away the last thing that kept a deleted object."""
+    """Return whether an update took away the last thing that kept a deleted object."""
     metadata, before = new["metadata"], old["metadata"]
     if metadata.get("finalizers") or not before.get("deletionTimestamp"):
         return False
@@ -198,7 +198,7 @@ def _begin_to_terminate(
 
 
 def _later(time: datetime, seconds: int) -> datetime:
-    """Return the time so many seconds later, at most the last that can be written."""
+    """Add seconds to a time, up to the last time that can be written."""
     return time + timedelta(seconds=min(seconds, int((_LAST_TIME - time).total_seconds())))
 
 

@@ -119,7 +119,7 @@ def _validate_ephemeral_containers(new: Pod, old: Pod, raw: Raw, options: Valida
     errors = [*validate_object_meta_update(new.metadata, old.metadata, "metadata")]
     errors += validate_pod_metadata_and_spec(new, options)
     errors += validate_pod_annotation_updates(new, old, "metadata.annotations", options)
-    named = {one.name: one for one in new.spec.ephemeralContainers}
+    named = {ephemeral_container.name: ephemeral_container for ephemeral_container in new.spec.ephemeralContainers}
     for before in old.spec.ephemeralContainers:
         after, text = named.get(before.name), f"existing ephemeral containers {go_quote(before.name)} may not be"
         if after is None:
@@ -165,7 +165,7 @@ def _order_errors(new: Pod, old: Pod, field: str) -> Iterator[FieldError]:
 
 
 def _container_errors(new: Pod, old: Pod) -> Iterator[FieldError]:
-    sidecars = [one.restartPolicy == "Always" for one in old.spec.initContainers]
+    sidecars = [init_container.restartPolicy == "Always" for init_container in old.spec.initContainers]
     for index, (after, before) in enumerate(zip(new.spec.initContainers, old.spec.initContainers, strict=True)):
         if sidecars[index]:
             yield from _removals(after.resources, before.resources, f"spec.initContainers[{index}].resources")

@@ -1,4 +1,4 @@
-"""Scale: how many replicas, in one form for Deployments, ReplicaSets, StatefulSets and ReplicationControllers.
+"""Read and write the replicas of workloads as a Scale.
 
 Kubernetes: ScaleREST of pkg/registry/apps/*/storage and ValidateScale.
 """

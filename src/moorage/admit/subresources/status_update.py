@@ -72,11 +72,13 @@ def admit_status(
 def _write_probe_times(status: Raw) -> None:
     """Add the time of each condition that Go writes as null when it is not set."""
     if isinstance(conditions := status.get("conditions"), list):
-        status["conditions"] = [one if "lastProbeTime" in one else {**one, **_NEVER_PROBED} for one in conditions]
+        status["conditions"] = [
+            condition if "lastProbeTime" in condition else {**condition, **_NEVER_PROBED} for condition in conditions
+        ]
 
 
 def _prepared(new: Raw, old: Raw, kind: Kind, now: str, gates: GateSet) -> Raw:
-    """The object to be stored: the old one's spec, the new one's status, and metadata of both."""
+    """Return the object to be stored: the old one's spec, the new one's status, and metadata of both."""
     metadata = dict(new.get("metadata") or {})
     complete_metadata({"metadata": metadata}, old, ANY_REQUEST, namespaced=kind.namespaced)
     old_metadata = old.get("metadata") or {}

@@ -1,1 +1,1 @@
-"""Facts the rules share: comparisons, taints and requirements found in the input."""
+"""Look up facts that rules and other commands share: served kinds, gates, device offers, possible taints."""

@@ -1,4 +1,4 @@
-"""Ask the allocator whether the slices of the input satisfy a claim on any node, and say why not.
+"""Ask the allocator whether the slices of the input satisfy a claim on any node, and explain why not.
 
 Nodes are those of the input; without any, the nodes that slices name. A claim of classes that are not in the input is
 asked for as if those had no selectors: what nothing satisfies even then, nothing satisfies.
@@ -99,7 +99,7 @@ class DeviceOffers:
     def _gather(self, until: float) -> list[tuple[AllocationNode, list[DevicePool]]]:
         """Return each node that may have devices with its pools; empty if the nodes are not known."""
         rules = tuple(self._rules.values())
-        published = [PublishedSlice(one, self._gates, rules) for one in self._slices.values()]
+        published = [PublishedSlice(slice_, self._gates, rules) for slice_ in self._slices.values()]
         nodes = list(self._nodes.values())
         if not nodes:
             if any(_selects_nodes(one) for one in self._slices.values()):
@@ -131,7 +131,7 @@ class DeviceOffers:
             if pool.invalid:
                 return f"pool {pool} is invalid: {pool.invalid}"
         for alternatives in compiled.requests:
-            told = [why for one in alternatives if (why := self._why_not(one, until))]
+            told = [why for alternative in alternatives if (why := self._why_not(alternative, until))]
             if len(told) == len(alternatives):
                 return "; ".join(told)
         return "each request alone finds devices, but not all together on one node, with the claim's constraints"

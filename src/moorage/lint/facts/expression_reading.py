@@ -62,7 +62,11 @@ def _impossible_comparison(node: Call) -> str | None:
     if node.function == "@in":
         field, listed = _field(node.args[0]), node.args[1]
         if field is not None and isinstance(listed, ListLiteral):
-            texts = [one.value for one in listed.elements if isinstance(one, Literal) and isinstance(one.value, str)]
+            texts = [
+                element.value
+                for element in listed.elements
+                if isinstance(element, Literal) and isinstance(element.value, str)
+            ]
             reasons = [_impossible_text(field, text) for text in texts]
             if len(texts) == len(listed.elements) and all(reasons):
                 return reasons[0] if reasons else "nothing is in an empty list"

@@ -105,13 +105,15 @@ class Requirements:
         firsts = [gate.accepted_from() for gate in gates]
         defaults = [gate.accepted_by_default_from() for gate in gates]
         first = None if None in firsts else max((one for one in firsts if one is not None), default=0)
-        by_default = None if None in defaults else max((one for one in defaults if one is not None), default=0)
+        by_default = (
+            None if None in defaults else max((default for default in defaults if default is not None), default=0)
+        )
         named = tuple(dict.fromkeys(gate.name for gate in gates if not _on_by_default(gate, first)))
         return Acceptance(first, by_default if first is not None else None, named, rejected)
 
 
 def _on_by_default(gate: Gate, minor: int | None) -> bool:
-    """True if the minor version has the gate on by default; None stands for later than the last release."""
+    """Return whether the minor version has the gate on by default; None stands for later than the last release."""
     by_default = gate.accepted_by_default_from()
     return by_default is not None and (minor is None or by_default <= minor)
 

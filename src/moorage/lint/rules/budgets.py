@@ -92,7 +92,7 @@ class BudgetFacts:
         try:
             selector = None if spec.selector is None else compile_label_selector(spec.selector)
         except SelectorError:
-            return  # the API server has said so
+            return  # the API server reports it
         if len(self._budgets) >= _MAX_KEPT:
             return
         limit = "minAvailable" if spec.minAvailable is not None else "maxUnavailable"
@@ -119,7 +119,11 @@ class BudgetFacts:
                 hint = "write a selector with the labels of the pods; `selector: {}` matches all pods of the namespace"
                 yield Complaint("budget-matches-nothing", "spec.selector", message, hint), budget.selector_place
                 continue
-            matched = [one for one in self._workloads if one.namespace == budget.namespace and _matches(budget, one)]
+            matched = [
+                workload
+                for workload in self._workloads
+                if workload.namespace == budget.namespace and _matches(budget, workload)
+            ]
             if not matched and (found := self._matches_nothing(budget)) is not None:
                 yield found, budget.selector_place
             if (complaint := self._allows_nothing(budget, matched)) is not None:
@@ -127,7 +131,7 @@ class BudgetFacts:
 
     def _matches_nothing(self, budget: _Budget) -> Complaint | None:
         elsewhere = next((one for one in self._workloads if _matches(budget, one)), None)
-        beside = [one for one in self._workloads if one.namespace == budget.namespace]
+        beside = [workload for workload in self._workloads if workload.namespace == budget.namespace]
         if self._has_custom_kinds or not (beside or elsewhere):
             return None
         shown = str(budget.selector) or "its selector"
@@ -195,7 +199,7 @@ def _workload_of(subject: Subject) -> _Workload:
 
 
 def _matches(budget: _Budget, workload: _Workload) -> bool:
-    """True if the budget selects the pods, or might: controllers add labels whose values are not known."""
+    """Return whether the budget selects the pods, or might: controllers add labels whose values are not known."""
     added = set(CONTROLLER_LABELS[workload.kind]) - set(workload.labels)
     return budget.selector is not None and (
         any(key in added for key in budget.keys) or budget.selector.match(workload.labels)

@@ -88,7 +88,7 @@ class ComparedValues:
         comparison = comparison_of(wanted[0], NODE_SELECTOR if where == LABEL else TOLERATION)
         if comparison is None or wanted in known or len(known) >= _MAX_VALUES_PER_KEY:
             return
-        if comparison.unreadable(wanted[1]) is None:  # otherwise the API server has said so
+        if comparison.unreadable(wanted[1]) is None:  # else the API server reports it
             known[wanted] = _Comparison(*wanted, subject.place(path), comparison)
 
     def _add_node(self, subject: Subject) -> None:
@@ -115,7 +115,9 @@ class ComparedValues:
     def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
         for (where, key), comparisons in self._comparisons.items():
             for fact in self._values.get((where, key), {}).values():
-                concerned = [one for one in comparisons.values() if one.effect in ("", fact.effect)]
+                concerned = [
+                    comparison for comparison in comparisons.values() if comparison.effect in ("", fact.effect)
+                ]
                 yield from _not_comparable(where, fact, concerned)
                 yield from _prereleases(where, fact, concerned)
 
@@ -131,7 +133,7 @@ def device_taints_in(subject: Subject) -> Iterator[tuple[str, DeviceTaint]]:
 
 
 def _suspicious(value: str) -> bool:
-    """True if some comparison may fail on the value; plain numbers and releases need not be remembered."""
+    """Return whether some comparison may fail on the value; plain numbers and releases need not be remembered."""
     if value.isascii() and value.isdigit() and len(value) < 19 and (value[0] != "0" or value == "0"):
         return False
     version = version_or_none(value)
@@ -141,8 +143,8 @@ def _suspicious(value: str) -> bool:
 def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison]) -> Iterator[PlacedComplaint]:
     """Yield one complaint for each kind of values, numbers first, naming the first comparison that reads them."""
     by_noun: dict[str, list[_Comparison]] = {}
-    for one in comparisons:
-        by_noun.setdefault(one.comparison.kind.noun, []).append(one)
+    for comparison in comparisons:
+        by_noun.setdefault(comparison.comparison.kind.noun, []).append(comparison)
     for noun, asking in sorted(by_noun.items()):
         first = asking[0]
         complaint = first.comparison.unreadable(fact.value)
@@ -162,19 +164,19 @@ def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) ->
     version = version_or_none(fact.value)
     if version is None or not is_distribution_build(version):
         return
-    for one in comparisons:
-        if one.comparison.kind is not VERSION:
+    for comparison in comparisons:
+        if comparison.comparison.kind is not VERSION:
             continue
-        wanted = version_or_none(one.value)
+        wanted = version_or_none(comparison.value)
         if wanted is None or not same_base(version, wanted) or wanted.pre == version.pre:
             continue
         base = base_of(version)
-        outcome = "matches" if one.comparison.compile(one.value)(fact.value) else "does not match"
+        outcome = "matches" if comparison.comparison.compile(comparison.value)(fact.value) else "does not match"
         yield placed(
             "version-is-prerelease",
             fact,
-            f"{fact.value} parses as a pre-release of {base} and sorts below it: it {outcome} {one.operator} "
-            f"{one.value} of {one.place.described}",
+            f"{fact.value} parses as a pre-release of {base} and sorts below it: it {outcome} {comparison.operator} "
+            f"{comparison.value} of {comparison.place.described}",
             f"publish the release on the {where} ({base}), or compare with a version below {base} on the pod's side",
         )
         return
@@ -237,7 +239,7 @@ _PRERELEASE = re.compile(
 
 
 def is_distribution_build(version: Version) -> bool:
-    """True if the version parses as a pre-release though it was not meant as one."""
+    """Return whether the version parses as a pre-release though it was not meant as one."""
     if not version.pre:
         return False
     first = version.pre[0]

@@ -214,7 +214,7 @@ def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complai
 
 
 def exists_already(raw: Raw) -> bool:
-    """True if a server made this object: only servers set a uid."""
+    """Return whether a server made this object: only servers set a uid."""
     metadata = raw.get("metadata")
     return isinstance(metadata, dict) and bool(metadata.get("uid"))
 
@@ -280,7 +280,7 @@ def check_custom_object(
     for duplicate in document.duplicates:
         hint = "remove one of them: the last one wins"
         yield Complaint("duplicate-field", duplicate.path, f"{prefix}{duplicate}", hint, api_server=True)
-    if any(one.name == "status" for one in kind.subresources):
+    if any(subresource.name == "status" for subresource in kind.subresources):
         obj.pop("status", None)
     complete_metadata(obj, None, ANY_REQUEST, namespaced=kind.namespaced)
     part(obj, "metadata")["generation"] = 1

@@ -127,7 +127,7 @@ def _daemon_set_never_frees(subject: Subject) -> str | None:
 
 
 def _selects_old_pods(term: PodAffinityTerm, pods: PodPart, namespace: str, revision_key: str) -> bool:
-    """True if a term of a new pod selects old ones, too."""
+    """Return whether a term of a new pod selects old ones, too."""
     if any(key == revision_key or key in pods.metadata.labels for key in term.matchLabelKeys):
         return False  # some label of the author's own may well tell the revisions apart
     return _selects_own_pods(term, pods, namespace)
@@ -238,7 +238,7 @@ class Domains:
                 yield Complaint("spread-over-taints", spread.place.path, message, hint), spread.place
 
     def _stops(self, deadlock: Deadlock) -> bool:
-        """True if the old pods may leave no domain free for a new one."""
+        """Return whether the old pods may leave no domain free for a new one."""
         keys = (deadlock.topology_key, deadlock.within)
         if keys not in self._sizes:
             self._sizes[keys] = self._sizes_of_places(*keys)

@@ -1,1 +1,1 @@
-"""Find out who a request comes from, and decide what that user may do."""
+"""Authorize users: decisions, impersonation, reviews, what they may write, and the roles of every cluster."""

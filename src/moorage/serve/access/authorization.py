@@ -66,7 +66,7 @@ class Decision(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """All that a user may do in a namespace, as far as it can be said. `error` says what is missing."""
+    """The rules of a user in a namespace; `error` names what could not be evaluated."""
 
     rules: Sequence[PolicyRule] = ()
     error: str = ""

@@ -1,4 +1,4 @@
-"""Note who asks for a certificate and for which subject, and check who may approve and sign requests of a signer.
+"""Stamp certificate requests with their requester, and check who may approve and sign requests of a signer.
 
 Kubernetes: csrStrategy.PrepareForCreate, the admission plugins CertificateSubjectRestriction, CertificateApproval and
 CertificateSigning. Differs: writing the status needs the right to sign even where no certificate is written.
@@ -24,7 +24,7 @@ _REQUESTER = ("username", "uid", "groups", "extra")
 
 
 def with_requester(spec: Any, user: User) -> Raw:
-    """Return a spec that says who has sent it, whatever it said before."""
+    """Overwrite the requester fields with the authenticated user."""
     given = {name: value for name, value in spec.items() if name not in _REQUESTER} if isinstance(spec, dict) else {}
     extra = {name: list(values) for name, values in user.extra.items()}
     known: Raw = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}

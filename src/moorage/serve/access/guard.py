@@ -31,7 +31,7 @@ ALL_RIGHTS: Final = (PolicyRule(("*",), ("*",), ("*",)), PolicyRule(("*",), nonR
 #: The parts that are listed at most; a rule of a kilobyte may have a million.
 _MAX_LISTED = 1_000
 _MAX_LOOKED_AT = 10_000
-#: The combinations of values that are looked at in all rules together; no person writes so many.
+#: The combinations of values that are looked at in all rules together; no person writes that many.
 _MAX_COMBINATIONS = 200_000
 
 

@@ -111,7 +111,7 @@ class NodeAuthorizer:
         before = self._node_of_pod.get(key)
         if before != node:
             if before is not None:
-                self._displace(key)  # it was deleted and made anew, and that was not heard of
+                self._displace(key)  # it was deleted and created again without a notice
             self._node_of_pod[key] = node
             self._pods.setdefault(node, {})
         self._pods[node][key] = pod
@@ -312,8 +312,16 @@ def _sources(pod: Pod, projected: str, whole: str, key: str) -> Iterator[str]:
 
 
 def _resource_claims(pod: Pod) -> Iterator[str]:
-    yield from (one.resourceClaimName for one in pod.spec.resourceClaims if one.resourceClaimName)
-    yield from (one.resourceClaimName for one in pod.status.resourceClaimStatuses if one.resourceClaimName)
+    yield from (
+        resource_claim.resourceClaimName
+        for resource_claim in pod.spec.resourceClaims
+        if resource_claim.resourceClaimName
+    )
+    yield from (
+        resource_claim_status.resourceClaimName
+        for resource_claim_status in pod.status.resourceClaimStatuses
+        if resource_claim_status.resourceClaimName
+    )
 
 
 _REFERENCES: dict[str, Any] = {

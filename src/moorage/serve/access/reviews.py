@@ -1,4 +1,4 @@
-"""Answer reviews: who am I, may I, may they, what may I. They are created and never stored.
+"""Answer SelfSubjectReviews, access reviews and rules reviews, which are created and never stored.
 
 Kubernetes: SelfSubjectReview, the SubjectAccessReview family and SelfSubjectRulesReview.
 """
@@ -167,9 +167,9 @@ def _field_terms(selector: FieldSelectorAttributes) -> tuple[str, bool]:
         return ("", True) if broken else (selector.rawSelector, False)
     operators = {"In": "=", "NotIn": "!="}
     understood = [
-        f"{one.key}{operators[one.operator]}{one.values[0]}"
-        for one in selector.requirements
-        if one.operator in operators and len(one.values) == 1
+        f"{requirement.key}{operators[requirement.operator]}{requirement.values[0]}"
+        for requirement in selector.requirements
+        if requirement.operator in operators and len(requirement.values) == 1
     ]
     return ",".join(understood), len(understood) < len(selector.requirements)
 

@@ -1,1 +1,1 @@
-"""What admission looks up in the server, allocates and charges."""
+"""Give admission what it looks up in the server, and charge quotas."""

@@ -93,7 +93,7 @@ class _Account:
 
 
 class QuotaLedger:
-    """The quotas of all namespaces. `learn` and `forget` are told of every write of a quota."""
+    """The quotas of all namespaces. Call `learn` and `forget` for every write of a quota."""
 
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store, self._clock = store, clock

@@ -129,7 +129,7 @@ def _take(live: Raw, merged: Raw, managed: Managed, applier: Applier, schema: Fi
 
 
 def _prune(merged: Raw, managed: Managed, last: Fields, schema: FieldOwnershipSchema) -> Raw:
-    """The document without what the applier set before and no longer sets, and no other writer owns."""
+    """Return the document without what the applier set before and no longer sets, and no other writer owns."""
     last = with_structs(last, schema)
     all_fields = with_structs(fields_of(merged, schema), schema)
     pruned = remove_fields(merged, last, schema) or {}
@@ -147,7 +147,7 @@ ABSENT: Any = object()
 
 
 def merge(live: Any, applied: Any, schema: FieldOwnershipSchema) -> Any:
-    """The merged value; ABSENT stands for a missing side. Parts of either may be shared with the result."""
+    """Return the merged value; ABSENT stands for a missing side. Parts of either may be shared with the result."""
     if _has_parts(live) or _has_parts(applied):
         if schema.divides_maps and _may_be(live, dict) and _may_be(applied, dict):
             return _merge_maps(_parts(live, {}), _parts(applied, {}), schema)
@@ -222,7 +222,7 @@ def _merge_lists(live: list[Any], applied: list[Any], schema: FieldOwnershipSche
 
 
 def remove_fields(value: Any, fields: Fields, schema: FieldOwnershipSchema) -> Any:
-    """The value without these fields; null if nothing is left of it."""
+    """Return the value without these fields; null if nothing is left of it."""
     if not fields:
         return value
     if isinstance(value, dict):
@@ -255,7 +255,7 @@ def _remove_elements(items: list[Any], fields: Fields, schema: FieldOwnershipSch
 
 
 def with_structs(fields: Fields, schema: FieldOwnershipSchema) -> Fields:
-    """The set, in which every named field that has something below it is a member, too."""
+    """Return the set, in which every named field that has something below it is a member, too."""
     complete: Fields = {}
     for element, node in fields.items():
         if not node:

@@ -192,7 +192,7 @@ def cap_updaters(managed: Managed) -> Managed:
 
 
 def update_managers(managed: Managed, comparison: Comparison, writer: Writer, api_version: str, time: str) -> Managed:
-    """The entries after a write that changed what `comparison` says; the very same table if that is nothing."""
+    """Return the entries after a write that changed what `comparison` says; the very same table if that is nothing."""
     removed, changed = comparison.removed, comparison.changed
     if not removed and not changed:
         return managed

@@ -86,7 +86,7 @@ def _value_order(value: Any) -> tuple[int, Any]:
 
 
 def render_path(path: tuple[str, ...]) -> str:
-    """A path as messages show it: `.spec.containers[name="a"].image`."""
+    """Return a path as messages show it: `.spec.containers[name="a"].image`."""
     return "".join(map(render_element, path))
 
 
@@ -128,7 +128,7 @@ def at_path(elements: list[str]) -> Fields:
 
 
 def is_member(node: Fields) -> bool:
-    """Whether the path that led to this node is in the set."""
+    """Return whether the path that led to this node is in the set."""
     return not node or SELF in node
 
 
@@ -166,14 +166,14 @@ def _union(one: Fields, other: Fields) -> Fields:
 
 
 def difference(one: Fields, other: Fields) -> Fields:
-    """What is in `one` only. Taking away a parent leaves its children."""
+    """Return what is in `one` only. Taking away a parent leaves its children."""
     if not one or not other:
         return one
     return _difference(one, other) or NOTHING
 
 
 def _difference(one: Fields, other: Fields) -> Fields | None:
-    """The node, or None if nothing is left of it."""
+    """Return the node, or None if nothing is left of it."""
     if not one:
         return None if is_member(other) else one
     if not other:
@@ -195,7 +195,7 @@ def _difference(one: Fields, other: Fields) -> Fields | None:
 
 
 def recursive_difference(one: Fields, other: Fields) -> Fields:
-    """What is in `one` and not in or below a member of `other`."""
+    """Return what is in `one` and not in or below a member of `other`."""
     if not one or not other:
         return one
     left: Fields = {}
@@ -274,7 +274,7 @@ def leaves(fields: Fields) -> Fields:
 
 
 def paths(fields: Fields, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every member in order: those of a level before those below it."""
+    """Yield every member in order: those of a level before those below it."""
     elements = sorted((element for element in fields if element != SELF), key=element_order)
     for element in elements:
         if is_member(fields[element]):

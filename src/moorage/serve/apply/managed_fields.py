@@ -64,7 +64,7 @@ def created_fields(new: Raw, kind: Kind) -> Fields:
 
 
 def entry_for(fields: Fields, kind: Kind, manager: str, time: str) -> list[Raw]:
-    """The managedFields of an object that was just created, given `created_fields`."""
+    """Return the managedFields of an object that was just created, given `created_fields`."""
     if not fields:
         return []
     return [write_entry(writer_of(manager, UPDATE, kind.api_version, ""), Entry(fields, kind.api_version, time))]
@@ -131,7 +131,7 @@ def _check_ignored(new: Raw, old: Raw, kind: Kind, subresource: str) -> None:
 
 
 def _sent_or_stored(sent: Any, stored: Any, kind: Kind) -> Managed:
-    """The entries that the client sent, if it edits or resets them; else those that are stored."""
+    """Return the entries that the client sent, if it edits or resets them; else those that are stored."""
     if sent in ([], [{}]):
         return {}
     try:
@@ -230,7 +230,7 @@ def _with_entries(document: Raw, entries: list[Raw]) -> Raw:
 
 
 def keep_times(new: Raw, old: Raw) -> Raw:
-    """The object as it will be stored, with the times of old entries if nothing but times has changed."""
+    """Return the object as it will be stored, with the times of old entries if nothing but times has changed."""
     entries, stored = new["metadata"].get("managedFields"), old["metadata"].get("managedFields")
     if not entries or not stored or len(entries) != len(stored) or entries == stored:
         return new
@@ -295,7 +295,7 @@ def _zero(name: str, schema: FieldOwnershipSchema) -> Any:
 
 
 def emptied(value: Any, schema: FieldOwnershipSchema) -> Any:
-    """The value without what was filled in, without nulls and what Go leaves out."""
+    """Return the value without what was filled in, without nulls and what Go leaves out."""
     if schema.is_custom:
         return value if schema.is_document else _with_metadata(value, schema, emptied)
     if isinstance(value, dict) and schema.is_struct and schema.divides_maps:

@@ -15,7 +15,7 @@ from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 
 
 def fields_of(document: Raw, schema: FieldOwnershipSchema) -> Fields:
-    """Every leaf, every member of a map and every element of a list that the document names."""
+    """Return every leaf, every member of a map and every element of a list that the document names."""
     found: Fields = {}
     for name, value in document.items():
         if isinstance(value, dict) and value:
@@ -53,7 +53,7 @@ def _elements_of(items: list[Any], schema: FieldOwnershipSchema) -> Fields:
 
 
 def written_fields(document: Raw, schema: FieldOwnershipSchema, *, new: bool = True) -> Fields:
-    """The fields of an object, or a part of one, that its writer owns, in order.
+    """Return the fields of an object, or a part of one, that its writer owns, in order.
 
     `new` objects were not there at all, so that whatever Go always writes is theirs. What existed as a struct of an
     empty object before (`new=False`, the root and its structs) is not: only what is in it is.
@@ -89,7 +89,7 @@ def written_fields(document: Raw, schema: FieldOwnershipSchema, *, new: bool = T
 
 
 def written_value(value: Any, schema: FieldOwnershipSchema) -> Fields:
-    """A value that was not there before, itself and all that is in it."""
+    """Return a value that was not there before, itself and all that is in it."""
     below = _parts(value, schema)
     return {SELF: MEMBER, **below} if below else MEMBER
 
@@ -122,7 +122,7 @@ def _always_written(schema: FieldOwnershipSchema) -> Fields:
 
 
 def with_schema(fields: Fields, schema: FieldOwnershipSchema) -> Fields:
-    """The set, with values that the schema does not divide owned as a whole."""
+    """Return the set, with values that the schema does not divide owned as a whole."""
     fitting: Fields = {}
     for element, node in fields.items():
         child = schema.child(element[2:]) if element.startswith("f:") else schema.element
@@ -160,7 +160,7 @@ def compare_objects(old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Compari
 
 
 def compare_documents(old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
-    """What has changed between two documents, in which null is a value and empty is not absent."""
+    """Return what has changed between two documents, in which null is a value and empty is not absent."""
     return NO_CHANGE if old == new else _Walk(as_objects=False).compare(old, new, schema)
 
 
@@ -257,7 +257,7 @@ def _by_element(items: list[Any], schema: FieldOwnershipSchema) -> dict[str, lis
 
 
 def _document_value(value: Any, schema: FieldOwnershipSchema) -> Fields:
-    """A part of a document that has no counterpart: itself and all that is in it."""
+    """Return a part of a document that has no counterpart: itself and all that is in it."""
     below: Fields = {}
     if isinstance(value, dict) and schema.divides_maps:
         below = {f"f:{name}": _document_value(item, schema.child(name)) for name, item in value.items()}

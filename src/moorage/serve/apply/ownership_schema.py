@@ -234,7 +234,7 @@ class FieldOwnershipSchema:
         return self.empty_by_default - self.always_written
 
     def item_element(self, item: Any) -> str:
-        """The path element of an element of a list. Raises ValueError where it cannot be told from others."""
+        """Return the path element of an element of a list. Raises ValueError where it cannot be told from others."""
         if not self.keys:
             return _set_element(item)
         if not isinstance(item, dict):
@@ -265,7 +265,7 @@ def _set_element(item: Any) -> str:
 
 
 def _defaults(view: type[View]) -> dict[str, Any]:
-    """The value that each field has when it is absent; None is a pointer's."""
+    """Return the value that each field has when it is absent; None is a pointer's."""
     return {
         field.encode_name: field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
         for field in msgspec.structs.fields(view)
@@ -308,7 +308,7 @@ def check(value: Any, schema: FieldOwnershipSchema) -> list[str]:
 
 
 def fits(value: Any, schema: FieldOwnershipSchema) -> bool:
-    """Whether the value is of the schema's types; elements of a list may be there twice."""
+    """Return whether the value is of the schema's types; elements of a list may be there twice."""
     return all(reason.startswith(_DUPLICATE) for _, reason in _check(value, schema, "", sys.maxsize))
 
 

@@ -1,4 +1,4 @@
-"""Create what an API server says of itself: APIServices of the groups it serves, flow control, the range of services.
+"""Create the objects that describe an API server: APIServices, flow control, the ServiceCIDR.
 
 Kubernetes: the autoregistration of kube-aggregator, the bootstrap configuration of API priority and fairness, the
 default ServiceCIDR controller. Differs: nothing is queued, so conditions are written once and for all.

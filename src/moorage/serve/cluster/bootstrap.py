@@ -73,7 +73,7 @@ async def _ensure(api: Api, document: Raw, namespace: str = "") -> bool:
 
 
 def _token_tracking(api: Api) -> Raw:
-    """The ConfigMap that says since when the use of tokens in Secrets is noted."""
+    """Return the ConfigMap that says since when the use of tokens in Secrets is noted."""
     metadata = {"name": TOKEN_TRACKING}
     data = {"since": api.now_text()[:10]}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}

@@ -45,7 +45,7 @@ _LOG = get_logger("apiserver")
 
 
 class Seen(NamedTuple):
-    """What a Lease said, and since when it has said so."""
+    """The renewal time of a Lease, and since when it has been the same."""
 
     renewed: str
     since: float

@@ -1,4 +1,4 @@
-"""The status of a definition: accepted names, and the conditions NamesAccepted, Established and Terminating.
+"""Compute the status of a definition: accepted names, and NamesAccepted, Established and Terminating.
 
 A name is taken if another definition of the group has it. Kubernetes: apiextensions-apiserver, pkg/controller/status,
 establish, apiapproval and finalizer. Differs: a definition whose names are accepted is established at once.
@@ -86,9 +86,11 @@ def next_status(definition: Raw, others: Sequence[Raw], now: str) -> Raw:
 
 
 def _condition(status: Raw, name: str) -> DefinitionCondition | None:
-    for one in status.get("conditions") or ():
-        if one.get("type") == name:
-            return DefinitionCondition(name, one.get("status") or "", one.get("reason") or "", one.get("message") or "")
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == name:
+            return DefinitionCondition(
+                name, condition.get("status") or "", condition.get("reason") or "", condition.get("message") or ""
+            )
     return None
 
 

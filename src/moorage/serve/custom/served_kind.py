@@ -1,4 +1,4 @@
-"""A version of a custom resource definition as the API server serves it.
+"""Describe a version of a custom resource definition as the API server serves it.
 
 Much of it, such as the compiled schema, is made when it is first asked for: definitions may be large, and many are
 never used. Kubernetes: crdInfo of apiextensions-apiserver, pkg/apiserver/customresource_handler.go.
@@ -117,7 +117,7 @@ class ServedKind(CustomKind):
 
     def _version(self, name: str) -> Raw:
         versions: list[Raw] = msgspec.json.decode(self.source)["spec"]["versions"]
-        return next((one for one in versions if one["name"] == name), {})
+        return next((version for version in versions if version["name"] == name), {})
 
 
 def served_kinds(definition: Raw, source: bytes, since: int) -> tuple[ServedKind, ...]:
@@ -156,5 +156,5 @@ def _facts(spec: Raw, version: Raw, best: str) -> Raw:
 
 def _best_version(versions: list[Raw]) -> str:
     """Return the version to use in place of deprecated ones; empty if all are deprecated."""
-    fine = (one["name"] for one in versions if one.get("served") and not one.get("deprecated"))
+    fine = (version["name"] for version in versions if version.get("served") and not version.get("deprecated"))
     return min(fine, key=version_priority, default="")

@@ -1,4 +1,4 @@
-"""Requests as handlers see them, the two kinds of answers, and the bytes that answers become.
+"""Define requests as handlers see them, the two kinds of answers, and the bytes that answers become.
 
 A path is decoded as a whole and split afterwards, as Go's URL.Path is: no name in Kubernetes has a slash. Kubernetes:
 responsewriters.

@@ -1,1 +1,1 @@
-"""OpenAPI documents, for `kubectl explain`, editors, and clients that validate: `/openapi/v2` and `/openapi/v3`."""
+"""Publish OpenAPI documents for `kubectl explain`, editors and validating clients: `/openapi/v2`, `/openapi/v3`."""

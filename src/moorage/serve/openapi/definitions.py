@@ -255,7 +255,7 @@ class Definitions:
         return self.reference(name)
 
     def described(self, reference: str, text: str) -> Raw:
-        """A reference with a description, which version 3 only allows around it."""
+        """Return a reference with a description, which version 3 only allows around it."""
         if self.version == 2:
             return {"$ref": reference, "description": text}
         return {"allOf": [{"$ref": reference}], "description": text}

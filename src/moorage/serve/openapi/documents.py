@@ -91,7 +91,7 @@ def openapi_v2_protobuf(kinds: tuple[Kind, ...], custom: Sequence[ServedKind] = 
 
 
 def openapi_v3_index(kinds: tuple[Kind, ...], custom: Sequence[ServedKind] = ()) -> bytes:
-    """Which documents there are: one for each group and version."""
+    """Return which documents there are: one for each group and version."""
     tags = dict(_built_in_tags(kinds))
     for group_version in {kind.api_version for kind in custom}:
         tags[group_version] = etag_of(custom_openapi_v3(group_version, custom) or b"")
@@ -109,7 +109,7 @@ def _built_in_tags(kinds: tuple[Kind, ...]) -> dict[str, str]:
 
 
 def custom_openapi_v3(group_version: str, custom: Sequence[ServedKind]) -> bytes | None:
-    """The document of a group and version of custom kinds, or None if no such kind is served."""
+    """Return the document of a group and version of custom kinds, or None if no such kind is served."""
     kinds = [kind for kind in custom if kind.api_version == group_version]
     if not kinds:
         return None
@@ -119,7 +119,7 @@ def custom_openapi_v3(group_version: str, custom: Sequence[ServedKind]) -> bytes
 
 @lru_cache(maxsize=64)
 def openapi_v3(group_version: str, kinds: tuple[Kind, ...]) -> bytes | None:
-    """The document of a group and version ("v1", "apps/v1"), or None if no kind is of it."""
+    """Return the document of a group and version ("v1", "apps/v1"), or None if no kind is of it."""
     of_group = tuple(kind for kind in kinds if kind.api_version == group_version)
     if group_version in _older_versions(kinds):
         made = _older_contents(group_version, kinds, 3)

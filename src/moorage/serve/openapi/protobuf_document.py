@@ -76,7 +76,7 @@ def _schema(value: Raw) -> bytes:
 
 
 def _in_one(value: Raw) -> bytes:
-    """A schema as the only choice, or the first of several, of another message."""
+    """Return a schema as the only choice, or the first of several, of another message."""
     return encode_bytes(1, _schema(value))
 
 

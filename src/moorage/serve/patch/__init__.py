@@ -1,4 +1,4 @@
-"""JSON patch, merge patch and strategic merge patch.
+"""Apply JSON patches, merge patches and strategic merge patches.
 
 Nothing that comes in is changed, and unchanged parts are shared with the result. Kubernetes: apiserver's
 handlers/patch.go.

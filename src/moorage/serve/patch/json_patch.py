@@ -64,7 +64,7 @@ def apply_json_patch(document: Raw, patch: Any) -> Raw:
 
 
 def unknown_operation_fields(patch: Any) -> list[str]:
-    """The texts of strict field validation about unknown fields of operations."""
+    """Return the texts of strict field validation about unknown fields of operations."""
     if not isinstance(patch, list):
         return []
     return [
@@ -111,7 +111,7 @@ class _Work:
         self.copied = 0
 
     def find(self, path: str) -> tuple[Container, str] | None:
-        """The container and the last step of a path, to be read."""
+        """Return the container and the last step of a path, to be read."""
         steps = _steps(path)
         if steps is None:
             return None
@@ -126,7 +126,7 @@ class _Work:
         return place, steps[-1]
 
     def find_to_write(self, path: str) -> tuple[Container, str] | None:
-        """The same, to be modified: the containers on the way become our own."""
+        """Return the same, to be modified: the containers on the way become our own."""
         if self.find(path) is None:
             return None
         steps = _steps(path) or []
@@ -372,7 +372,7 @@ def _merge_objects(document: Raw, patch: Raw) -> Raw:
 
 
 def without_nulls(value: Any) -> Any:
-    """The value without members that are null; a null in a list is an element and stays."""
+    """Return the value without members that are null; a null in a list is an element and stays."""
     if isinstance(value, dict):
         return {name: without_nulls(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):

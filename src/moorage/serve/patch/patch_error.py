@@ -1,4 +1,4 @@
-"""Errors of patches and their answers, JSON values as Go prints and compares them, and the maximum depth of a document.
+"""Define the errors of patches and their answers, compare JSON values as Go does, and bound a document's depth.
 
 Kubernetes: apiserver's handlers/patch.go. Differs: upstream answers a bad strategic merge patch with 500, this is 422,
 because the client is at fault; where upstream hides what was wrong with a JSON patch, the answer has it as a cause.
@@ -67,7 +67,7 @@ def too_deep() -> PatchError:
 
 
 def not_decoded(value: Any, what: str = "value of type map[string]interface {}") -> str:
-    """The text of Go's decoder about a value of another type than expected."""
+    """Return the text of Go's decoder about a value of another type than expected."""
     return f"json: cannot unmarshal {json_type(value)} into Go {what}"
 
 

@@ -192,7 +192,7 @@ def _merge_lists(
 
 
 def _without_directives(original: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
-    """The original without what the patch deletes, and the patch without elements that are directives."""
+    """Return the original without what the patch deletes, and the patch without elements that are directives."""
     plain, gone, replace = [], set[Hashable](), False
     for item in patch:
         if _DIRECTIVE not in item:
@@ -236,7 +236,7 @@ def _merge_elements(original: list[Any], patch: list[Any], merge_key: str, eleme
 
 
 def _are_maps(*lists: list[Any]) -> bool:
-    """Whether the elements, which must be of one type, are objects."""
+    """Return whether the elements, which must be of one type, are objects."""
     kinds = {type(item) for items in lists for item in items}
     if len(kinds) > 1:
         raise PatchError(f"list element types are not identical: {go_value(list(lists))}")
@@ -298,7 +298,7 @@ def _new_elements(items: list[Any]) -> list[Any]:
 
 
 def _new(value: Any) -> Any:
-    """A value that was not there before: without null members and without objects that are directives."""
+    """Return a value that was not there before: without null members and without objects that are directives."""
     if isinstance(value, dict):
         made: Raw = {}
         for name, item in value.items():
@@ -325,7 +325,7 @@ def in_order(merged: list[Any], wanted: list[Any], before: list[Any], merge_key:
 
 
 def identities(items: list[Any], merge_key: str) -> list[Hashable]:
-    """The merge keys of the elements, or the elements themselves without a merge key. Raises PatchError."""
+    """Return the merge keys of the elements, or the elements themselves without a merge key. Raises PatchError."""
     if not merge_key:
         return [token(item) for item in items]
     keys: list[Hashable] = []

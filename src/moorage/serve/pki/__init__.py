@@ -1,1 +1,1 @@
-"""Identity: certificates, tokens, kubeconfig files, authentication."""
+"""Keep identities: certificates, tokens, kubeconfig files, authentication."""

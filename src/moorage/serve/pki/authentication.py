@@ -28,7 +28,7 @@ _OPEN_PATHS = ("/livez", "/readyz", "/healthz", "/version")
 
 
 def is_open(path: str) -> bool:
-    """Whether a path is open to all: health, its single checks, and version."""
+    """Return whether a path is open to all: health, its single checks, and version."""
     return path in _OPEN_PATHS or path.startswith(("/livez/", "/readyz/", "/healthz/"))
 
 

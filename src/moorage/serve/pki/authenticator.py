@@ -72,7 +72,7 @@ class Authenticator:
     def _of_api(self, audiences: Sequence[str]) -> tuple[str, ...]:
         """Return the audiences that are the API server's own: fixed tokens are for no other."""
         own = self._accounts.settings.api_audiences if self._accounts is not None else ()
-        return tuple(one for one in audiences if one in own) if audiences else own
+        return tuple(audience for audience in audiences if audience in own) if audiences else own
 
     def _by_header(self, header: str) -> User | None:
         scheme, _, token = header.partition(" ")

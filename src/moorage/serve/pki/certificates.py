@@ -107,7 +107,7 @@ class Authority:
         return _lasts(self._certificate, self._now)
 
     def still_vouches_for(self, issued: Issued, names: Iterable[str] = ()) -> bool:
-        """Whether this authority signed the certificate, it does not expire soon, and it has all these names."""
+        """Return whether this authority signed the certificate, it does not expire soon, and it has all these names."""
         try:
             certificate = x509.load_pem_x509_certificate(issued.certificate)
             key = serialization.load_pem_private_key(issued.key, None)

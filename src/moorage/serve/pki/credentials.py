@@ -176,7 +176,7 @@ class _Kept:
 
 
 def outward_address() -> str:
-    """The address that other machines see, from the kernel's routes. Nothing is sent."""
+    """Return the address that other machines see, from the kernel's routes. Nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))

@@ -434,7 +434,7 @@ async def _delete_body(api: Api, request: Request) -> Raw | None:
 
 
 def _manager(request: Request) -> str:
-    """The field manager of a request that names none: the first word of its user agent."""
+    """Return the field manager of a request that names none: the first word of its user agent."""
     agent = request.headers.get("user-agent", "")
     name = agent.partition("/")[0][:128]
     return name if name and name.isprintable() else "unknown"

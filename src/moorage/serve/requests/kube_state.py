@@ -37,7 +37,9 @@ class StateFamily(NamedTuple):
 
 
 def _pod_info(pod: Pod) -> Iterable[StateSample]:
-    owner = next((one for one in pod.metadata.ownerReferences if one.controller), None)
+    owner = next(
+        (owner_reference for owner_reference in pod.metadata.ownerReferences if owner_reference.controller), None
+    )
     yield (
         (
             ("host_ip", pod.status.hostIP),
@@ -85,13 +87,13 @@ def _unschedulable(pod: Pod) -> Iterable[StateSample]:
 
 
 def _tolerations(pod: Pod) -> Iterable[StateSample]:
-    for one in pod.spec.tolerations:
-        seconds = "" if one.tolerationSeconds is None else str(one.tolerationSeconds)
+    for toleration in pod.spec.tolerations:
+        seconds = "" if toleration.tolerationSeconds is None else str(toleration.tolerationSeconds)
         values = (
-            ("key", one.key),
-            ("operator", one.operator),
-            ("value", one.value),
-            ("effect", one.effect),
+            ("key", toleration.key),
+            ("operator", toleration.operator),
+            ("value", toleration.value),
+            ("effect", toleration.effect),
             ("toleration_seconds", seconds),
         )
         labels = tuple((name, value) for name, value in values if value)
@@ -127,7 +129,7 @@ _PODS = (
 
 def _node_info(node: Node) -> Iterable[StateSample]:
     info = node.status.nodeInfo
-    internal = [one.address for one in node.status.addresses if one.type == "InternalIP"]
+    internal = [address.address for address in node.status.addresses if address.type == "InternalIP"]
     yield (
         (
             ("kernel_version", info.kernelVersion),

@@ -188,7 +188,7 @@ _turns: "WeakKeyDictionary[asyncio.AbstractEventLoop, _Turns]" = WeakKeyDictiona
 
 
 async def next_turn() -> None:
-    """Let all short tasks work, and as many long ones as came before."""
+    """Yield until earlier long tasks have run."""
     loop = asyncio.get_running_loop()
     turns = _turns.get(loop)
     if turns is None:

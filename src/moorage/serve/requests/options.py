@@ -87,7 +87,7 @@ def list_options(query: Query) -> ListOptions:
 
 
 def seen_revision(query: Query) -> int | None:
-    """The revision that a get must not be older than, 0 for any, None for the newest. Raises ApiError 400."""
+    """Return the revision that a get must not be older than, 0 for any, None for the newest. Raises ApiError 400."""
     return _resource_version(query)
 
 

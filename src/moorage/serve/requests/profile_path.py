@@ -1,4 +1,4 @@
-"""Answer `/debug/pprof/profile`: what the process does with its CPU, for so many seconds.
+"""Answer `/debug/pprof/profile` with a CPU profile of the process.
 
 `?seconds=N` (30, at most 300) and `?format=speedscope` for JSON; one profile at a time. Kubernetes: routes.Profiling.
 """

@@ -375,7 +375,7 @@ def _read(value: int | bytes, shape: Shape, depth: int) -> Any:
 
 
 def _read_either(message: bytes, shape: EitherShape, depth: int) -> Any:
-    """A schema, or a list in field 2; or a schema in field 2, or a boolean."""
+    """Return a schema, or a list in field 2; or a schema in field 2, or a boolean."""
     fields = list(read_fields(message))
     in_order = (1, 2) if isinstance(shape.other, ListShape) else (2, 1)
     schemas, others = ([value for number, value in fields if number == wanted] for wanted in in_order)

@@ -74,7 +74,7 @@ def negotiate(accept: str) -> Form:
 
 
 def _offers(accept: str) -> list[tuple[str, dict[str, str]]]:
-    """The types that the client accepts, most preferred first, without those it refuses (`q=0`)."""
+    """Return the types that the client accepts, most preferred first, without those it refuses (`q=0`)."""
     offers = []
     for offer in accept.split(","):
         media_type, *parameters = (part.strip() for part in offer.split(";"))

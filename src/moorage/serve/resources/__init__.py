@@ -1,1 +1,1 @@
-"""Resources and their paths: routes, discovery, stored objects, selectors."""
+"""Describe resources: served kinds and routes, discovery, stored objects, selectors, older versions."""

@@ -1,7 +1,7 @@
-"""Tell that the store answers, in the form of ComponentStatuses.
+"""Report the store's health as ComponentStatuses.
 
 Kubernetes: pkg/registry/core/componentstatus, which asks etcd, the scheduler and the controller manager on this
-machine. Differs: only the store is told of.
+machine. Differs: only the store is reported.
 """
 
 import msgspec

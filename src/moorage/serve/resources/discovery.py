@@ -48,7 +48,7 @@ def answer_discovery(path: str, accept: str = "", served: Resources = BUILT_IN) 
 
 
 def aggregated_version(accept: str) -> str:
-    """The version of aggregated discovery that an Accept header prefers to the plain form, or ""."""
+    """Return the version of aggregated discovery that an Accept header prefers to the plain form, or ""."""
     for media_type in accept.split(","):
         essence, *parameters = (piece.strip() for piece in media_type.split(";"))
         asked = dict(parameter.partition("=")[::2] for parameter in parameters)
@@ -180,7 +180,7 @@ def _response_kind(group_version: str, kind: str) -> Raw:
 
 @cache
 def version_document() -> Raw:
-    """The Kubernetes version that Moorage behaves as, with Moorage's own as build metadata."""
+    """Return the Kubernetes version that Moorage behaves as, with Moorage's own as build metadata."""
     release = f"{KUBERNETES_VERSION}+moorage-{__version__}"
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return {

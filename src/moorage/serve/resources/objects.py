@@ -67,7 +67,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 def prefix_of(kind: Kind, namespace: str = "") -> str:
-    """The prefix of the keys of a kind, or of its objects in one namespace. Both APIs of events share it."""
+    """Return the prefix of the keys of a kind, or of its objects in one namespace. Both APIs of events share it."""
     plural = kind.plural
     root = f"/{kind.group}/{plural}/" if kind.group and kind is not KINDS.REPORTED_EVENT else f"/{plural}/"
     return f"{root}{namespace}/" if namespace else root
@@ -82,12 +82,12 @@ def name_in(key: str) -> str:
 
 
 def namespace_in(kind: Kind, key: str) -> str:
-    """The namespace in a key; empty for objects that are in none."""
+    """Return the namespace in a key; empty for objects that are in none."""
     return key[len(prefix_of(kind)) :].rpartition("/")[0]
 
 
 def encode(kind: Kind, raw: Raw) -> bytes:
-    """The value to store. The resourceVersion is left out: the store assigns it."""
+    """Return the value to store. The resourceVersion is left out: the store assigns it."""
     if is_renamed(kind):
         raw = to_core(raw)
     elif type(kind) is ServedKind:
@@ -103,7 +103,7 @@ def encode(kind: Kind, raw: Raw) -> bytes:
 
 
 def cached_view(kind: Kind, view: Any) -> Any:
-    """The part of a view that is kept in memory. The view is modified.
+    """Return the part of a view that is kept in memory. The view is modified.
 
     Events have no readers in this process, schemas of definitions and managedFields neither: all are in the value.
     """

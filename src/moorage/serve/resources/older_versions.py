@@ -1,4 +1,4 @@
-"""Serve a kind in older versions: requests are converted when they come in, answers when they go out.
+"""Serve a kind in older versions: convert requests when they come in, and answers when they go out.
 
 Kubernetes: the conversion that every version goes through. Differs: field owners and JSON patches see the kind's own
 version; the protobuf form of v1beta1 is not read where its structure is another; fields that v1beta1 has elsewhere are

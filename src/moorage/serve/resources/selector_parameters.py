@@ -194,7 +194,7 @@ def _custom_reader(kind: ServedKind, field: str) -> Reader:
     read = (_OBJECT if kind.namespaced else _CLUSTER_OBJECT).get(field)
     if read is not None:
         return read
-    paths = [one.get("jsonPath") or "" for one in kind.facts.get("selectableFields") or ()]
+    paths = [selectable_field.get("jsonPath") or "" for selectable_field in kind.facts.get("selectableFields") or ()]
     if f".{field}" not in paths:
         raise bad_request(f"field label not supported: {field}")
     find = compile_path(f".{field}")

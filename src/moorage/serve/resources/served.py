@@ -48,7 +48,7 @@ _VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
 
 
 def _position(kind: Kind) -> tuple[int, str, tuple[int, int, int, str], str]:
-    """The place of a kind: by group, then stable versions before beta and alpha ones, newer before older."""
+    """Return the place of a kind: by group, then stable versions before beta and alpha ones, newer before older."""
     is_custom = isinstance(kind, CustomKind)
     priority = CUSTOM_PRIORITY if is_custom else GROUP_PRIORITIES.get(kind.group, CUSTOM_PRIORITY)
     return -priority, kind.group, version_priority(kind.version), kind.plural

@@ -149,7 +149,7 @@ def age_of(raw: Raw, ages: Ages) -> str:
 
 
 def part(raw: Raw, name: str) -> Raw:
-    """A member that is an object; one that is absent or null is empty."""
+    """Return a member that is an object; one that is absent or null is empty."""
     return raw.get(name) or {}
 
 

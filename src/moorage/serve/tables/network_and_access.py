@@ -110,7 +110,7 @@ def _amount(value: Any) -> str:
 
 
 def _metric(metric: Raw, status: Raw) -> str:
-    """What a metric is now, and what it is to be."""
+    """Return what a metric is now, and what it is to be."""
     kind = metric.get("type", "")
     name = f"{kind[:1].lower()}{kind[1:]}"
     source, current = metric.get(name), part(part(status, name), "current")
@@ -165,7 +165,7 @@ def _template_pod(row: Row) -> Raw:
 
 
 def _containers(name: str) -> Cell:
-    return lambda row: ",".join(one.get(name, "") for one in _template_pod(row).get("containers") or ())
+    return lambda row: ",".join(container.get(name, "") for container in _template_pod(row).get("containers") or ())
 
 
 TABLES["v1", "PodTemplate"] = table(
@@ -182,7 +182,7 @@ TABLES["v1", "PodTemplate"] = table(
 
 def _healthy(row: Row) -> Raw:
     conditions = row.raw.get("conditions") or ()
-    return next((one for one in conditions if one.get("type") == "Healthy"), {})
+    return next((condition for condition in conditions if condition.get("type") == "Healthy"), {})
 
 
 def _health(row: Row) -> str:
@@ -207,7 +207,9 @@ def _service(row: Row) -> str:
 
 
 def _available(row: Row) -> str:
-    found: Raw = next((one for one in row.status.get("conditions") or () if one.get("type") == "Available"), {})
+    found: Raw = next(
+        (condition for condition in row.status.get("conditions") or () if condition.get("type") == "Available"), {}
+    )
     status, reason = found.get("status", "Unknown"), found.get("reason")
     return f"{status} ({reason})" if reason and status != "True" else status
 
@@ -223,7 +225,9 @@ _FLOW = "flowcontrol.apiserver.k8s.io/v1"
 
 
 def _dangling(row: Row) -> str:
-    found: Raw = next((one for one in row.status.get("conditions") or () if one.get("type") == "Dangling"), {})
+    found: Raw = next(
+        (condition for condition in row.status.get("conditions") or () if condition.get("type") == "Dangling"), {}
+    )
     return str(found.get("status", "?"))
 
 
@@ -320,7 +324,7 @@ def _subset_texts(subset: Raw) -> Iterable[str]:
 
 def _endpoints(row: Row) -> str:
     subsets = row.raw.get("subsets") or ()
-    total = sum(len(one.get("addresses") or ()) * (len(one.get("ports") or ()) or 1) for one in subsets)
+    total = sum(len(subset.get("addresses") or ()) * (len(subset.get("ports") or ()) or 1) for subset in subsets)
     shown = chain.from_iterable(map(_subset_texts, subsets))
     return _list_text(shown, total, nothing="") if subsets else NONE
 

@@ -1,4 +1,4 @@
-"""The tables of nodes, of storage, of kinds with little to show, and of events.
+"""Define the tables of nodes, of storage, of kinds with little to show, and of events.
 
 Kubernetes: printNode, printPersistentVolume and their neighbours; printEvent, which sees both versions converted.
 """

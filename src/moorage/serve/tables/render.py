@@ -55,7 +55,7 @@ def render_table(
     headers: bool = True,
     api_version: str = META_API_VERSION,
 ) -> Raw:
-    """A Table. Watches send the headers with their first event only."""
+    """Return a Table. Watches send the headers with their first event only."""
     table, ages = table_of(kind), Ages(now)
     rows = [render_row(table, raw, ages, include_object, api_version) for raw in objects]
     return {

@@ -144,7 +144,7 @@ def _initializing(container: Raw, terminated: Raw | None, index: int, count: int
 
 
 def _running(raw: Raw, status: Raw, reason: str, restarts: _Restarts) -> tuple[int, str]:
-    """The number of ready ordinary containers, and the reason of the first one that has any."""
+    """Return the number of ready ordinary containers, and the reason of the first one that has any."""
     ready, failure = 0, ""
     for container in reversed(status.get("containerStatuses") or ()):
         restarts.add(container)

@@ -1,1 +1,1 @@
-"""Service account tokens: keys, issuing, authentication, reviews, discovery of the keys."""
+"""Issue, verify and review service account tokens, and publish their keys."""

@@ -154,7 +154,7 @@ async def _node_of_pod(api: Api, name: str) -> ObjectClaim:
     try:
         return ObjectClaim(name, (await _metadata(api, KINDS.NODE, "", name)).uid)
     except ApiError:
-        return ObjectClaim(name)  # a node that is gone is told by its name
+        return ObjectClaim(name)  # a node that is gone is known by its name
 
 
 async def _view(api: Api, kind: Kind, namespace: str, name: str) -> Any:

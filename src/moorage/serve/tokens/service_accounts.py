@@ -1,4 +1,4 @@
-"""Issue tokens of service accounts, and find out whose a token is.
+"""Issue tokens of service accounts, and authenticate them.
 
 A signature is verified once and remembered, in a bounded number of tokens; that account, pod, Secret and node still
 exist is looked up each time, at the revisions seen last, so that a token ends together with what it is bound to.

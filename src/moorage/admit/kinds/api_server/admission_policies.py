@@ -1,4 +1,4 @@
-"""Admission policies and their bindings.
+"""Validate admission policies and their bindings.
 
 In: views. Out: field errors. Kubernetes: ValidateValidatingAdmissionPolicy, ValidateMutatingAdmissionPolicy and their
 bindings. Differs: no policy is applied to requests, and a warning says so.

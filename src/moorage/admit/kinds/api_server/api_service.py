@@ -1,4 +1,4 @@
-"""APIServices: local ones, and registrations of other API servers, to which no request is passed on.
+"""Validate APIServices: local ones, and registrations of other API servers, to which no request is passed on.
 
 In: views. Out: field errors. Kubernetes: ValidateAPIService and its updates. Differs: a service is never available,
 and a warning says why.

@@ -1,4 +1,4 @@
-"""Validate CertificateSigningRequests: what is requested of whom, whether it was approved, and what was issued.
+"""Validate CertificateSigningRequests: the request, its approval, and the issued certificate.
 
 Kubernetes: pkg/apis/certificates/validation, the strategies of certificatesigningrequests.
 """
@@ -82,7 +82,7 @@ def prepare_status(raw: Raw, old: Raw, gates: GateSet) -> None:
     before = (old.get("status") or {}).get("conditions") or []
     for type_ in (APPROVED, DENIED):
         kept = [one for one in before if one.get("type") == type_]
-        places = [place for place, one in enumerate(conditions) if one.get("type") == type_]
+        places = [place for place, condition in enumerate(conditions) if condition.get("type") == type_]
         if len(kept) == len(places):
             for place, one in zip(places, kept, strict=True):
                 conditions[place] = dict(one)

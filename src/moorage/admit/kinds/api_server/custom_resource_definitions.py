@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions: defaults, the stored versions, and what must hold of a definition.
+"""Default and validate CustomResourceDefinitions, and keep their stored versions.
 
 Kubernetes: the strategy of apiextensions-apiserver/pkg/registry/customresourcedefinition, and v1/defaults.go.
 """

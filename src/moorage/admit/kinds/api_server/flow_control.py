@@ -1,4 +1,4 @@
-"""FlowSchemas and PriorityLevelConfigurations.
+"""Validate FlowSchemas and PriorityLevelConfigurations.
 
 In: views. Out: field errors. Kubernetes: ValidateFlowSchema and ValidatePriorityLevelConfiguration.
 """

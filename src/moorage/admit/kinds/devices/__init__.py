@@ -1,1 +1,1 @@
-"""Validation of ResourceClaims, their templates, ResourceSlices, DeviceClasses and DeviceTaintRules."""
+"""Validate ResourceClaims, their templates, ResourceSlices, DeviceClasses and DeviceTaintRules."""

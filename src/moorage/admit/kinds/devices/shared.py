@@ -1,4 +1,4 @@
-"""Rules that several kinds of resource.k8s.io share: sizes and duplicates, names of drivers, pools and attributes.
+"""Validate what several kinds of resource.k8s.io share: sizes, duplicates, names of drivers, pools and attributes.
 
 Kubernetes: validateSlice, validateSet, validateMap, validatePoolName, validateQualifiedName, validateRawExtension,
 validateDeviceBindingParameters (pkg/apis/resource/validation), ValidateConditions (apimachinery). Differs: opaque

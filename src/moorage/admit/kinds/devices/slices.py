@@ -129,7 +129,7 @@ def _validate_sizes(device: Device, path: str) -> FieldErrors:
 
 
 def has_lists(device: Device) -> bool:
-    """True if an attribute of the device has a list, even an empty one."""
+    """Return whether an attribute of the device has a list, even an empty one."""
     return any(
         getattr(attribute, name) is not ABSENT_LIST for attribute in device.attributes.values() for name in _LISTS
     )

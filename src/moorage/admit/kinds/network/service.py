@@ -1,4 +1,4 @@
-"""Services: ports, addresses, and which fields go with which type.
+"""Validate Services: ports, addresses, and which fields go with which type.
 
 In: views. Out: field errors. Kubernetes: ValidateServiceCreate, ValidateServiceUpdate. Differs: addresses and ports
 that a server allocates (`prepare.service_addresses`) are not demanded: offline there is no allocator.
@@ -230,7 +230,7 @@ def _validate_traffic(spec: ServiceSpec) -> FieldErrors:
 
 
 def validate_balancer_status(status: LoadBalancerStatus, spec: ServiceSpec) -> FieldErrors:
-    """What may be reported of a load balancer, and that only one reports."""
+    """Check the status of a load balancer, and that only a Service with one has it."""
     path = "status.loadBalancer.ingress"
     if spec.type != "LoadBalancer":
         if status.ingress:

@@ -1,1 +1,1 @@
-"""The roles and bindings of every cluster, and how they are kept up to date."""
+"""List the roles and bindings of every cluster."""

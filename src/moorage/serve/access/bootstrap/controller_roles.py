@@ -1,4 +1,4 @@
-"""The ClusterRoles of the controllers, each bound to its service account, in the format that `policy` reads."""
+"""List the ClusterRoles of the controllers, each bound to its service account, as `policy` reads them."""
 
 CONTROLLER_ROLES = """
 system:controller:attachdetach-controller
