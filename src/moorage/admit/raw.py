@@ -21,8 +21,8 @@ def part(document: Raw, name: str) -> Raw:
     value = document.get(name)
     if value is None:
         value = document[name] = {}
-    found: Raw = value
-    return found
+    member: Raw = value
+    return member
 
 
 def items(document: Raw, name: str) -> list[Raw]:
@@ -30,10 +30,10 @@ def items(document: Raw, name: str) -> list[Raw]:
 
     A null among them becomes what Go makes of it, an empty object.
     """
-    found: list[Any] = document.get(name) or []
-    if None in found:
-        found[:] = [{} if item is None else item for item in found]
-    return found
+    members: list[Any] = document.get(name) or []
+    if None in members:
+        members[:] = [{} if item is None else item for item in members]
+    return members
 
 
 def fill_empty(document: Raw, values: Raw) -> None:

@@ -95,9 +95,9 @@ class Facts:
         self._collectors: dict[type[Collector], Collector] = {each: each(gates) for each in _COLLECTORS}
 
     def of(self, collector: type[AnyCollector]) -> AnyCollector:
-        found = self._collectors[collector]
-        assert isinstance(found, collector)
-        return found
+        instance = self._collectors[collector]
+        assert isinstance(instance, collector)
+        return instance
 
     def add(self, subject: Subject) -> None:
         for collector in self._collectors.values():
@@ -194,9 +194,9 @@ def _matching(pattern: str) -> set[str]:
     if pattern in rules():
         return {pattern}
     if pattern.endswith("*"):
-        found = {name for name in rules() if name.startswith(pattern[:-1])}
-        if found:
-            return found
+        names = {name for name in rules() if name.startswith(pattern[:-1])}
+        if names:
+            return names
     raise _unknown(pattern)
 
 

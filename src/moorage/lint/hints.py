@@ -232,11 +232,11 @@ def canonical_number(text: str) -> str | None:
     if len(text) > _LONGEST:
         return None
     plain = text.strip().replace("_", "").replace(",", "")
-    if found := _SCIENTIFIC.fullmatch(plain):
-        candidate = found[1].removeprefix("+") + "0" * int(found[2])
-    elif found := _INTEGER.fullmatch(plain):
-        digits = found[2].lstrip("0") or "0"
-        candidate = f"-{digits}" if found[1] == "-" and digits != "0" else digits
+    if number := _SCIENTIFIC.fullmatch(plain):
+        candidate = number[1].removeprefix("+") + "0" * int(number[2])
+    elif number := _INTEGER.fullmatch(plain):
+        digits = number[2].lstrip("0") or "0"
+        candidate = f"-{digits}" if number[1] == "-" and digits != "0" else digits
     else:
         return None
     try:
@@ -248,11 +248,11 @@ def canonical_number(text: str) -> str | None:
 
 def nearest_version(text: str) -> str | None:
     """Return the first version in the text: `containerd://2.1.4` → `2.1.4`; None if there is none."""
-    found = _VERSION.search(text[:_LONGEST].strip())
-    if found is None:
+    version = _VERSION.search(text[:_LONGEST].strip())
+    if version is None:
         return None
-    numbers = found[1] + ".0" * (2 - found[1].count("."))
-    for candidate in (numbers + (found[2] or ""), numbers):
+    numbers = version[1] + ".0" * (2 - version[1].count("."))
+    for candidate in (numbers + (version[2] or ""), numbers):
         if version_or_none(candidate) is not None:
             return candidate if candidate != text else None
     return None

@@ -63,11 +63,11 @@ def _in_directory(directory: str, above: tuple[tuple[int, int], ...]) -> Iterato
             return
         with os.scandir(directory) as entries:
             # One text for each, and no more: a directory may hold very many.
-            found = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries if _wanted(entry))
+            names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries if _wanted(entry))
     except OSError as error:
         yield Source(directory, directory, problem=reason_of(error))
         return
-    for name in found:
+    for name in names:
         path = os.path.join(directory, name)  # noqa: PTH118
         if name.endswith("/"):
             yield from _in_directory(path[:-1], (*above, identity))

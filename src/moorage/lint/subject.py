@@ -157,10 +157,10 @@ def claim_spec_of(kind: str, view: Any) -> tuple[str, ResourceClaimSpec] | None:
 
 def device_requests(kind: str, view: Any) -> Iterator[tuple[str, ExactDeviceRequest | DeviceSubRequest]]:
     """Yield every request and subrequest for devices, with its path."""
-    found = claim_spec_of(kind, view)
-    if found is None:
+    claim = claim_spec_of(kind, view)
+    if claim is None:
         return
-    path, spec = found
+    path, spec = claim
     for index, request in enumerate(spec.devices.requests):
         where = f"{path}.devices.requests[{index}]"
         if request.exactly is not None:

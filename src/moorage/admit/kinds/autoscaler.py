@@ -32,9 +32,9 @@ _NO_RESOURCE_TARGET = "must set either a target raw value or a target utilizatio
 _BOTH_RESOURCE_TARGETS = "may not set both a target raw value and a target utilization"
 
 
-def validate_autoscaler(found: views.HorizontalPodAutoscaler, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(found.metadata, "metadata")
-    yield from _validate_spec(found.spec, None)
+def validate_autoscaler(autoscaler: views.HorizontalPodAutoscaler, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(autoscaler.metadata, "metadata")
+    yield from _validate_spec(autoscaler.spec, None)
 
 
 def validate_autoscaler_update(

@@ -115,14 +115,14 @@ def validate_storage_class(storage: StorageClass, options: ValidationOptions) ->
     yield from _validate_topologies(storage.allowedTopologies, "allowedTopologies")
 
 
-def validate_attributes_class(found: VolumeAttributesClass, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(found.metadata, "metadata", namespaced=False)
-    if found.driverName:
-        yield from validate_label_name(found.driverName.lower(), "driverName")
+def validate_attributes_class(attributes_class: VolumeAttributesClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(attributes_class.metadata, "metadata", namespaced=False)
+    if attributes_class.driverName:
+        yield from validate_label_name(attributes_class.driverName.lower(), "driverName")
     else:
         yield field.required("driverName")
-    yield from _validate_parameters(found.parameters, "parameters")
-    if not found.parameters:
+    yield from _validate_parameters(attributes_class.parameters, "parameters")
+    if not attributes_class.parameters:
         yield field.required("parameters", "must contain at least one key/value pair")
 
 
@@ -154,7 +154,7 @@ def _validate_parameters(parameters: dict[str, str], path: str) -> FieldErrors:
 def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> FieldErrors:
     earlier: set[frozenset[tuple[str, frozenset[str]]]] = set()
     for index, term in enumerate(terms):
-        found: dict[str, frozenset[str]] = {}
+        topologies: dict[str, frozenset[str]] = {}
         for position, requirement in enumerate(term.matchLabelExpressions):
             at = f"{path}[{index}].matchLabelExpressions[{position}]"
             if not requirement.values:
@@ -163,12 +163,12 @@ def _validate_topologies(terms: tuple[TopologySelectorTerm, ...], path: str) -> 
             for place in repeated_places(values):
                 yield field.duplicate(f"{at}.values[{place}]", values[place])
             yield from validate_label_name(requirement.key, f"{at}.key")
-            if requirement.key in found:
+            if requirement.key in topologies:
                 yield field.duplicate(f"{at}.key", requirement.key)
-            found[requirement.key] = frozenset(values)
-        if frozenset(found.items()) in earlier:
+            topologies[requirement.key] = frozenset(values)
+        if frozenset(topologies.items()) in earlier:
             yield field.duplicate(f"{path}[{index}].matchLabelExpressions", "")
-        earlier.add(frozenset(found.items()))
+        earlier.add(frozenset(topologies.items()))
 
 
 NO_DUAL_STACK = "invalid PodCIDRs. failed to check with dual stack with error"

@@ -85,10 +85,10 @@ def _validate_docker_config(encoded: str | None, path: str) -> list[FieldError]:
     if not content:
         return [invalid(path, _REDACTED, "unexpected end of JSON input")]
     try:
-        found = msgspec.json.decode(content)
+        config = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError):
         return [invalid(path, _REDACTED, json_complaint(content) or "invalid JSON")]
-    if found is None or isinstance(found, dict):
+    if config is None or isinstance(config, dict):
         return []
     return [invalid(path, _REDACTED, "json: cannot unmarshal into Go value of type map[string]interface {}")]
 

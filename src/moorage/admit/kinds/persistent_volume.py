@@ -157,22 +157,22 @@ def validate_volume_source(
     spec: PersistentVolumeSpec, volume_name: str, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     errors: list[FieldError] = []
-    found = False
+    has_source = False
     for source in SOURCES:
         value = getattr(spec, source.field)
         if value is None:
             continue
-        if found and source.field != "flexVolume":
+        if has_source and source.field != "flexVolume":
             errors.append(field.forbidden(f"{path}.{source.forbidden_name or source.field}", ONLY_ONE))
             continue
-        found = True
+        has_source = True
         if source.rule is None:
             errors += _validate_iscsi(value, volume_name, f"{path}.{source.field}")
         else:
             errors += source.rule(value, f"{path}.{source.own_name or source.field}", options)
         if source.field == "local" and spec.nodeAffinity is None:
             errors.append(field.required(f"{path}.nodeAffinity", LOCAL_NEEDS_AFFINITY))
-    return errors if found else [*errors, field.required(path, NEEDS_ONE)]
+    return errors if has_source else [*errors, field.required(path, NEEDS_ONE)]
 
 
 NEEDS_REQUIRED = "must specify required node constraints"

@@ -48,9 +48,9 @@ def _validate_spec(spec: ReplicationControllerSpec, options: ValidationOptions) 
     yield from validate_always_restarts(template, "spec.template", "ReplicationController")
 
 
-def validate_template(found: PodTemplate, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(found.metadata, "metadata")
-    yield from validate_pod_template(found.template, "template", options)
+def validate_template(template: PodTemplate, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(template.metadata, "metadata")
+    yield from validate_pod_template(template.template, "template", options)
 
 
 def validate_template_update(new: PodTemplate, old: PodTemplate, options: ValidationOptions) -> FieldErrors:

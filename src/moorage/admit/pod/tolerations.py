@@ -29,10 +29,10 @@ _KEPT = 512
 def validate_expression(expression: str, path: str) -> list[FieldError]:
     if byte_length(expression) > MAX_EXPRESSION_BYTES:
         return [field.too_long(path, MAX_EXPRESSION_BYTES)]
-    found = _judge(expression)
-    if found is None:
+    complaints = _judge(expression)
+    if complaints is None:
         return []
-    kind, message = found
+    kind, message = complaints
     if kind is ErrorKind.FORBIDDEN:
         return [field.forbidden(path, message)]
     return [

@@ -212,8 +212,8 @@ def _validate_source(volume: Volume, path: str, pod_name: str, options: Validati
 
 def _sources_of(volume: Volume) -> list[SourceRow]:
     """The sources a volume has, in upstream's order; nearly always there is one, so looking for it must be cheap."""
-    found = [row for row, source in zip(_ROWS_BY_FIELD, astuple(volume), strict=False) if source is not None]
-    return found if len(found) < 2 else [row for row in _SOURCES if row in found]
+    rows = [row for row, source in zip(_ROWS_BY_FIELD, astuple(volume), strict=False) if source is not None]
+    return rows if len(rows) < 2 else [row for row in _SOURCES if row in rows]
 
 
 def _validate_iscsi_name(volume: Volume, path: str) -> list[FieldError]:

@@ -107,20 +107,20 @@ def _results(claim: Raw) -> list[Raw]:
     return items(allocation.get("devices") or {}, "results")
 
 
-def _drop(found: Iterable[Raw], *names: str) -> None:
-    for one in found:
+def _drop(parts: Iterable[Raw], *names: str) -> None:
+    for one in parts:
         for name in names:
             one.pop(name, None)
 
 
-def _has(found: Iterable[Raw], *names: str) -> bool:
+def _has(parts: Iterable[Raw], *names: str) -> bool:
     """Return whether a field is set at all."""
-    return any(one.get(name) is not None for one in found for name in names)
+    return any(one.get(name) is not None for one in parts for name in names)
 
 
-def _has_some(found: Iterable[Raw], *names: str) -> bool:
+def _has_some(parts: Iterable[Raw], *names: str) -> bool:
     """Return whether a list or map is not empty."""
-    return any(one.get(name) for one in found for name in names)
+    return any(one.get(name) for one in parts for name in names)
 
 
 def prepare_claim(new: Raw, old: Raw | None, gates: GateSet) -> None:
@@ -190,8 +190,8 @@ def _drop_deallocated(status: Raw, results: list[Raw], results_before: list[Raw]
         status.pop("devices", None)
 
 
-def _device_id(found: Raw) -> tuple[Any, ...]:
-    return tuple(found.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
+def _device_id(device: Raw) -> tuple[Any, ...]:
+    return tuple(device.get(name) or "" for name in ("driver", "pool", "device", "shareID"))
 
 
 def prepare_slice(new: Raw, old: Raw | None, gates: GateSet) -> None:

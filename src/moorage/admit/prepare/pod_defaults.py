@@ -36,13 +36,13 @@ _is_lower_hex = re.compile(r"[a-f0-9]+\Z").match
 def image_tag(image: str) -> str:
     if _is_identifier(image):
         return ""
-    found = _is_reference(_normalized(image))
-    if found is None or len(found["path"]) > _MAX_REPOSITORY_LENGTH:
+    reference = _is_reference(_normalized(image))
+    if reference is None or len(reference["path"]) > _MAX_REPOSITORY_LENGTH:
         return ""
-    digest: str | None = found["digest"]
+    digest: str | None = reference["digest"]
     if digest is not None and not _is_digest(digest):
         return ""
-    tag: str | None = found["tag"]
+    tag: str | None = reference["tag"]
     if tag is None:
         return "" if digest is not None else "latest"
     return tag

@@ -279,8 +279,8 @@ def _give_health_port(spec: Raw, old: Raw | None, allocator: Allocator) -> None:
 
 
 def _node_ports(spec: Raw) -> set[int]:
-    found = {port.get("nodePort") for port in items(spec, "ports")} | {spec.get("healthCheckNodePort")}
-    return {number for number in found if number}
+    ports = {port.get("nodePort") for port in items(spec, "ports")} | {spec.get("healthCheckNodePort")}
+    return {number for number in ports if number}
 
 
 def _refused(new: Raw, errors: Sequence[FieldError]) -> ApiError:

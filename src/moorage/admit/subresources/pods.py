@@ -24,14 +24,14 @@ from moorage.model.types.request import Binding, DeleteOptions, Eviction
 
 def with_condition(conditions: Sequence[Raw] | None, wanted: Raw, now: str) -> list[Raw]:
     """Return the conditions with the wanted one in the place of the old one of its type, or at the end."""
-    found = list(conditions or ())
-    for index, condition in enumerate(found):
+    updated = list(conditions or ())
+    for index, condition in enumerate(updated):
         if condition.get("type") == wanted["type"]:
             same = condition.get("status") == wanted["status"] and condition.get("lastTransitionTime")
-            found[index] = {**wanted, "lastTransitionTime": condition["lastTransitionTime"] if same else now}
-            return found
-    found.append({**wanted, "lastTransitionTime": now})
-    return found
+            updated[index] = {**wanted, "lastTransitionTime": condition["lastTransitionTime"] if same else now}
+            return updated
+    updated.append({**wanted, "lastTransitionTime": now})
+    return updated
 
 
 _SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
@@ -106,11 +106,11 @@ def _conflict(name: str, why: str, resource: str = "pods/binding") -> ApiError:
     return failure(409, "Conflict", message, {"name": name, "kind": resource})
 
 
-def _not_the_one(metadata: Raw, what: str, wanted: str, found: str) -> ApiError:
+def _not_the_one(metadata: Raw, what: str, wanted: str, actual: str) -> ApiError:
     name = metadata["name"]
     key = f"/registry/pods/{metadata.get('namespace')}/{name}"
-    said = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
-    text = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {said}"
+    message = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {actual}"
+    text = f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {message}"
     return _conflict(name, text, "pods")
 
 

@@ -110,7 +110,7 @@ class DeviceOffers:
         shared: list[PublishedSlice] = []
         for one in published:
             (local.setdefault(one.nodes.node_name, []) if one.nodes.node_name else shared).append(one)
-        found: list[tuple[AllocationNode, list[DevicePool]]] = []
+        offers: list[tuple[AllocationNode, list[DevicePool]]] = []
         for node in nodes:
             if time.monotonic() > until:
                 return []
@@ -118,9 +118,9 @@ class DeviceOffers:
                 pools = gather_pools([*local.get(node.name, ()), *shared], node, self._features)
             except AllocationError:
                 return []
-            if pools or not found:  # of the nodes without devices one is enough
-                found.append((node, pools))
-        return found
+            if pools or not offers:  # of the nodes without devices one is enough
+                offers.append((node, pools))
+        return offers
 
     def _reasons(self, compiled: CompiledClaim, until: float) -> str:
         """Say what keeps the devices of all nodes out of the first request that none satisfies alone."""
@@ -131,9 +131,9 @@ class DeviceOffers:
             if pool.invalid:
                 return f"pool {pool} is invalid: {pool.invalid}"
         for alternatives in compiled.requests:
-            told = [why for alternative in alternatives if (why := self._why_not(alternative, until))]
-            if len(told) == len(alternatives):
-                return "; ".join(told)
+            reasons = [why for alternative in alternatives if (why := self._why_not(alternative, until))]
+            if len(reasons) == len(alternatives):
+                return "; ".join(reasons)
         return "each request alone finds devices, but not all together on one node, with the claim's constraints"
 
     def _why_not(self, request: CompiledRequest, until: float) -> str:
@@ -161,8 +161,8 @@ class DeviceOffers:
         if not seen:
             return f"{where}: there are no devices"
         reasons = tell_reasons(Counter(told.values()), len(seen), " devices")
-        asked = f"{where} asks for {needed} on one node, and at most {most} can be had"
-        return f"{asked}: {'; '.join(reasons)}" if reasons else asked
+        demand = f"{where} asks for {needed} on one node, and at most {most} can be had"
+        return f"{demand}: {'; '.join(reasons)}" if reasons else demand
 
 
 def _selects_nodes(one: ResourceSlice) -> bool:

@@ -60,9 +60,9 @@ def device_gates(kind: str, view: Any) -> Iterator[tuple[Gate, str]]:
             yield known.DRA_PARTITIONABLE_DEVICES, "spec.perDeviceNodeSelection"
         for index, device in enumerate(view.spec.devices):
             yield from _of_device(device, f"spec.devices[{index}]")
-    elif (found := claim_spec_of(kind, view)) is not None:
+    elif (claim := claim_spec_of(kind, view)) is not None:
         yield _IN_V1, "spec"
-        yield from _of_claim(kind, view, found[0])
+        yield from _of_claim(kind, view, claim[0])
 
 
 def _of_device(device: Device, path: str) -> Iterator[tuple[Gate, str]]:

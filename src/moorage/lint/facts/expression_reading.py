@@ -36,8 +36,8 @@ def fields_read(root: Node) -> set[str]:
 
 def texts_in(root: Node) -> list[str]:
     """Return the string constants, in the order of the source."""
-    found = [node.value for node in nodes_of(root) if isinstance(node, Literal) and isinstance(node.value, str)]
-    return list(dict.fromkeys(found))
+    texts = [node.value for node in nodes_of(root) if isinstance(node, Literal) and isinstance(node.value, str)]
+    return list(dict.fromkeys(texts))
 
 
 def impossible_part(root: Node) -> str | None:

@@ -72,17 +72,19 @@ class Acceptance(msgspec.Struct, frozen=True):
     def sentence(self) -> str:
         accept = "have these features" if self.rejected else "accept it as written"
         if self.first is None:
-            said = "No Kubernetes release so far accepts all of it as written"
+            sentence = "No Kubernetes release so far accepts all of it as written"
         elif self.by_default == 0:
-            said = "No feature gates are needed; every supported Kubernetes version accepts these features"
+            sentence = "No feature gates are needed; every supported Kubernetes version accepts these features"
         else:
             flags = "--feature-gates=" + ",".join(f"{name}=true" for name in self.gates)
             if self.by_default is None:
-                said = f"Kubernetes 1.{self.first} and later {accept} with {flags}"
+                sentence = f"Kubernetes 1.{self.first} and later {accept} with {flags}"
             else:
                 earlier = f", and 1.{self.first} and later with {flags}" if self.first < self.by_default else ""
-                said = f"Kubernetes 1.{self.by_default} and later {accept}{earlier}"
-        return f"{said}; what is rejected for other reasons, no version accepts." if self.rejected else f"{said}."
+                sentence = f"Kubernetes 1.{self.by_default} and later {accept}{earlier}"
+        return (
+            f"{sentence}; what is rejected for other reasons, no version accepts." if self.rejected else f"{sentence}."
+        )
 
 
 class Requirements:

@@ -124,8 +124,8 @@ class BudgetFacts:
                 for workload in self._workloads
                 if workload.namespace == budget.namespace and _matches(budget, workload)
             ]
-            if not matched and (found := self._matches_nothing(budget)) is not None:
-                yield found, budget.selector_place
+            if not matched and (unmatched := self._matches_nothing(budget)) is not None:
+                yield unmatched, budget.selector_place
             if (complaint := self._allows_nothing(budget, matched)) is not None:
                 yield complaint, budget.limit_place
 

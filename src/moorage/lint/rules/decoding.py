@@ -111,8 +111,8 @@ def _scalar(value: str | int) -> str:
 def _written(document: Document, path: str) -> str:
     """Return the plain scalar of a field as it is written in its line, or the empty string."""
     line, column = document.location(path)
-    found = _ENTRY.match(document.line_text(line), column - 1)
-    return found[1] if found else ""
+    entry = _ENTRY.match(document.line_text(line), column - 1)
+    return entry[1] if entry else ""
 
 
 def _value_at(document: Document, path: str) -> Any:
@@ -284,8 +284,8 @@ def check_custom_object(
         obj.pop("status", None)
     complete_metadata(obj, None, ANY_REQUEST, namespaced=kind.namespaced)
     part(obj, "metadata")["generation"] = 1
-    found = validate_custom_object(obj, rules)
-    yield from rejections(found.errors, gates)
-    if not found.errors:
+    validated = validate_custom_object(obj, rules)
+    yield from rejections(validated.errors, gates)
+    if not validated.errors:
         warnings = [defined.warning] if defined.warning else []
         yield from warnings_given([*warnings, *finalizer_warnings(obj, None)])

@@ -85,9 +85,9 @@ class DeviceFacts:
                     self._taints[key] = (taint, subject.place(path))
         if subject.pods is not None:
             self._add_references(subject)
-        found = claim_spec_of(subject.kind, subject.view)
-        if found is not None and len(self._claims) < _MAX_KEPT:
-            self._add_claim(subject, *found)
+        claim = claim_spec_of(subject.kind, subject.view)
+        if claim is not None and len(self._claims) < _MAX_KEPT:
+            self._add_claim(subject, *claim)
 
     def _add_references(self, subject: Subject) -> None:
         assert subject.pods is not None
@@ -169,10 +169,10 @@ class DeviceFacts:
                 if time.monotonic() > until:
                     return
                 for toleration, place in zip(tolerations, places, strict=True):
-                    if (told := never(toleration)) is not None:
-                        yield Complaint("device-toleration-never-matches", place.path, *told), place
-                if (found := evicted(tolerations)) is not None:
-                    index, message = found
+                    if (verdict := never(toleration)) is not None:
+                        yield Complaint("device-toleration-never-matches", place.path, *verdict), place
+                if (eviction := evicted(tolerations)) is not None:
+                    index, message = eviction
                     hint = "write effect: NoExecute, in a toleration of its own if NoSchedule is meant too"
                     yield Complaint("device-toleration-evicts", places[index].path, message, hint), places[index]
 
@@ -273,9 +273,9 @@ def check_taint_rule(subject: Subject, facts: Facts, refusals: frozenset[str]) -
 )
 def check_selectors(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
     for path, expression in selectors_in(subject):
-        found = _verdict(expression, facts.gates)
-        if found is not None:
-            yield Complaint("device-selector-constant", path, *found)
+        verdict = _verdict(expression, facts.gates)
+        if verdict is not None:
+            yield Complaint("device-selector-constant", path, *verdict)
 
 
 @lru_cache(maxsize=512)

@@ -150,8 +150,8 @@ def _verdicts(expression: str, of_devices: bool, tries: bool) -> tuple[_Verdict,
     fields = fields_read(root)
     verdicts = list(_expensive(program))
     if not tries and program.estimate.max > CHEAP:
-        said = f"not tried on any taint, because {_MAX_TRIALS} expensive expressions before it were"
-        return (*verdicts, _Verdict("cel-expensive", said, "check fewer files with expensive expressions at a time"))
+        message = f"not tried on any taint, because {_MAX_TRIALS} expensive expressions before it were"
+        return (*verdicts, _Verdict("cel-expensive", message, "check fewer files with expensive expressions at a time"))
     if not fields:
         return (*_constant(program, of_devices), *verdicts)
     if why := impossible_part(root):
@@ -309,10 +309,10 @@ class AskedExpressions:
     def _failing(self, taints: Iterable[tuple[str, NodeValue]], *, of_devices: bool) -> Iterator[PlacedComplaint]:
         """Evaluate every expression on every taint; of several that fail for one taint, name the first."""
         places = ((text, place) for (for_devices, text), place in self._places.items() if for_devices is of_devices)
-        asked = [(program, place) for text, place in places if (program := readable_program(text))]
+        programs = [(program, place) for text, place in places if (program := readable_program(text))]
         until = time.monotonic() + _MAX_ASKING_SECONDS
-        for key, fact in taints if asked else ():
-            for program, place in asked:
+        for key, fact in taints if programs else ():
+            for program, place in programs:
                 if time.monotonic() > until:
                     return
                 _, failure, _ = evaluated(program, Taint(key, fact.value, fact.effect))

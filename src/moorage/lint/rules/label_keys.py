@@ -39,14 +39,14 @@ def affinity_terms(pods: PodPart) -> Iterator[tuple[str, PodAffinityTerm]]:
 
 def label_keys(pods: PodPart) -> list[tuple[str, str]]:
     """Return all keys of the two lists, each with its path."""
-    found: list[tuple[str, str]] = []
+    keys: list[tuple[str, str]] = []
     for path, term in affinity_terms(pods):
-        found += [(f"{path}.matchLabelKeys[{i}]", key) for i, key in enumerate(term.matchLabelKeys)]
-        found += [(f"{path}.mismatchLabelKeys[{i}]", key) for i, key in enumerate(term.mismatchLabelKeys)]
+        keys += [(f"{path}.matchLabelKeys[{i}]", key) for i, key in enumerate(term.matchLabelKeys)]
+        keys += [(f"{path}.mismatchLabelKeys[{i}]", key) for i, key in enumerate(term.mismatchLabelKeys)]
     for index, constraint in enumerate(pods.spec.topologySpreadConstraints):
         path = f"{pods.spec_path}.topologySpreadConstraints[{index}].matchLabelKeys"
-        found += [(f"{path}[{i}]", key) for i, key in enumerate(constraint.matchLabelKeys)]
-    return found
+        keys += [(f"{path}[{i}]", key) for i, key in enumerate(constraint.matchLabelKeys)]
+    return keys
 
 
 @check(

@@ -76,7 +76,7 @@ class Rules(NamedTuple):
 class Authorizer(Protocol):
     """Decides what users may do. An authorizer that cannot list rules says so in `Rules.error`."""
 
-    def authorize(self, user: User, asked: Attributes) -> Decision: ...
+    def authorize(self, user: User, attributes: Attributes) -> Decision: ...
 
     def rules_for(self, user: User, namespace: str) -> Rules: ...
 
@@ -91,12 +91,12 @@ class Authorization:
     def __init__(self, authorizers: Sequence[Authorizer] = ()) -> None:
         self._authorizers = tuple(authorizers)
 
-    def authorize(self, user: User, asked: Attributes) -> Decision:
+    def authorize(self, user: User, attributes: Attributes) -> Decision:
         if MASTERS in user.groups:
             return ALLOWED
         reasons, errors = [], []
         for authorizer in self._authorizers:
-            decision = authorizer.authorize(user, asked)
+            decision = authorizer.authorize(user, attributes)
             if decision.allowed or decision.denied:
                 return decision
             if decision.reason:
@@ -109,18 +109,18 @@ class Authorization:
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         """Return all that a user may do in a namespace, of every authorizer."""
-        found = [authorizer.rules_for(user, namespace) for authorizer in self._authorizers]
+        answers = [authorizer.rules_for(user, namespace) for authorizer in self._authorizers]
         return Rules(
-            [rule for one in found for rule in one.rules],
-            aggregate([one.error for one in found if one.error]),
-            any(one.incomplete for one in found),
+            [rule for one in answers for rule in one.rules],
+            aggregate([one.error for one in answers if one.error]),
+            any(one.incomplete for one in answers),
         )
 
-    def check(self, user: User, asked: Attributes) -> None:
+    def check(self, user: User, attributes: Attributes) -> None:
         """Raise ApiError 403 if a user may not do what is asked for."""
-        decision = self.authorize(user, asked)
+        decision = self.authorize(user, attributes)
         if not decision.allowed:
-            raise denied(user, asked, decision.reason)
+            raise denied(user, attributes, decision.reason)
 
 
 def aggregate(errors: Sequence[str]) -> str:
@@ -181,22 +181,26 @@ def required_value(fields: str, field: str) -> str:
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def denied(user: User, asked: Attributes, reason: str = "") -> ApiError:
+def denied(user: User, attributes: Attributes, reason: str = "") -> ApiError:
     """Return the 403 for what a user may not do."""
-    said = f"User {go_quote(user.name)} cannot {asked.verb} "
-    if not asked.is_resource:
-        said += f"path {go_quote(asked.path)}"
+    sentence = f"User {go_quote(user.name)} cannot {attributes.verb} "
+    if not attributes.is_resource:
+        sentence += f"path {go_quote(attributes.path)}"
     else:
-        resource = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
-        where = f"in the namespace {go_quote(asked.namespace)}" if asked.namespace else "at the cluster scope"
-        said += f"resource {go_quote(resource)} in API group {go_quote(asked.group)} {where}"
-    said = said.translate(_HTML) + (f": {reason}" if reason else "")
-    whom = f"{asked.resource}.{asked.group}" if asked.group else asked.resource
+        resource = f"{attributes.resource}/{attributes.subresource}" if attributes.subresource else attributes.resource
+        where = f"in the namespace {go_quote(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
+        sentence += f"resource {go_quote(resource)} in API group {go_quote(attributes.group)} {where}"
+    sentence = sentence.translate(_HTML) + (f": {reason}" if reason else "")
+    whom = f"{attributes.resource}.{attributes.group}" if attributes.group else attributes.resource
     subject = (
-        f"{whom} {go_quote(asked.name)} is forbidden" if asked.name else f"{whom} is forbidden" if whom else "forbidden"
+        f"{whom} {go_quote(attributes.name)} is forbidden"
+        if attributes.name
+        else f"{whom} is forbidden"
+        if whom
+        else "forbidden"
     )
-    details = {"name": asked.name, "group": asked.group, "kind": asked.resource}
-    return failure(403, "Forbidden", f"{subject}: {said}", details)
+    details = {"name": attributes.name, "group": attributes.group, "kind": attributes.resource}
+    return failure(403, "Forbidden", f"{subject}: {sentence}", details)
 
 
 _EXTRA = "impersonate-extra-"
@@ -228,18 +232,18 @@ def _impersonated(user: User, headers: dict[str, str], authorization: Authorizat
             raise bad_request(f"requested [{', '.join(named)}] without impersonating a user")
         return user
     namespace, account = account_of_user(name)
-    asked = [resource_attributes(_IMPERSONATE, "", "users", name=name)]
+    attributes = [resource_attributes(_IMPERSONATE, "", "users", name=name)]
     if account:
-        asked = [resource_attributes(_IMPERSONATE, "", "serviceaccounts", namespace=namespace, name=account)]
-    asked += [resource_attributes(_IMPERSONATE, "", "groups", name=group) for group in groups]
-    asked += [
+        attributes = [resource_attributes(_IMPERSONATE, "", "serviceaccounts", namespace=namespace, name=account)]
+    attributes += [resource_attributes(_IMPERSONATE, "", "groups", name=group) for group in groups]
+    attributes += [
         resource_attributes(_IMPERSONATE, _AUTHENTICATION, "userextras", subresource=key, name=value)
         for key, values in extra.items()
         for value in values
     ]
     if uid:
-        asked.append(resource_attributes(_IMPERSONATE, _AUTHENTICATION, "uids", name=uid))
-    for one in asked:
+        attributes.append(resource_attributes(_IMPERSONATE, _AUTHENTICATION, "uids", name=uid))
+    for one in attributes:
         authorization.check(user, one)
     if account and not groups:
         groups = [*account_groups(namespace)]

@@ -43,8 +43,8 @@ async def check_signer(api: Api, target: Target, user: User) -> None:
     signer = (decode(target.kind, stored).get("spec") or {}).get("signerName", "")
     verb = "approve" if target.subresource == "approval" else "sign"
     for name in (signer, f"{signer.partition('/')[0]}/*"):
-        asked = resource_attributes(verb, target.kind.group, "signers", name=name)
-        if api.authorization.authorize(user, asked).allowed:
+        attributes = resource_attributes(verb, target.kind.group, "signers", name=name)
+        if api.authorization.authorize(user, attributes).allowed:
             return
     why = f"user not permitted to {verb} requests with signerName {go_quote(signer)}"
     raise forbidden(target.kind, target.name, why)

@@ -64,19 +64,19 @@ class _Owned:
         return self._groups.get("*", 0) | self._groups.get(group, 0)
 
     def resource(self, resource: str) -> int:
-        found = self._resources.get("*", 0) | self._resources.get(resource, 0)
+        owned = self._resources.get("*", 0) | self._resources.get(resource, 0)
         _, slash, subresource = resource.partition("/")
-        return found | self._resources.get(f"*/{subresource}", 0) if slash else found
+        return owned | self._resources.get(f"*/{subresource}", 0) if slash else owned
 
     def name(self, name: str) -> int:
         return self.unnamed | self._names.get(name, 0)
 
     def url(self, url: str) -> int:
-        found = self._urls.get(url, 0)
+        owned = self._urls.get(url, 0)
         for prefix, bits in self._prefixes:
             if url.startswith(prefix):
-                found |= bits
-        return found & self.unnamed
+                owned |= bits
+        return owned & self.unnamed
 
 
 #: The values of one field, by the rules that have them: few sets of many values.
@@ -181,8 +181,8 @@ class WriteGuard:
         """Raise ApiError if the user may not create this object, by whatever verb."""
         name = str(raw["metadata"].get("name") or "")
         if self._verb != "create":
-            asked = resource_attributes("create", kind.group, kind.plural, namespace=namespace, name=name)
-            decision = self._authorization.authorize(self._user, asked)
+            attributes = resource_attributes("create", kind.group, kind.plural, namespace=namespace, name=name)
+            decision = self._authorization.authorize(self._user, attributes)
             if not decision.allowed:
                 raise forbidden(kind, name, decision.reason)
         node = node_of(self._user)
@@ -212,8 +212,8 @@ class WriteGuard:
 
     def _check_role(self, ref: Ref, role: Role | ClusterRole, old: Raw | None, requested: str) -> None:
         kind, namespace, name = ref
-        asked = resource_attributes("escalate", RBAC_GROUP, kind.plural, namespace=namespace, name=requested)
-        if self._authorization.authorize(self._user, asked).allowed:
+        attributes = resource_attributes("escalate", RBAC_GROUP, kind.plural, namespace=namespace, name=requested)
+        if self._authorization.authorize(self._user, attributes).allowed:
             return
         self._refuse_escalation(ref, role.rules)
         aggregation = role.aggregationRule if isinstance(role, ClusterRole) else None
@@ -228,8 +228,8 @@ class WriteGuard:
         if reference.kind not in ("Role", "ClusterRole"):
             return  # which validation says better
         group, plural = reference.apiGroup or RBAC_GROUP, f"{reference.kind.lower()}s"
-        asked = resource_attributes("bind", group, plural, namespace=namespace, name=reference.name)
-        if self._authorization.authorize(self._user, asked).allowed:
+        attributes = resource_attributes("bind", group, plural, namespace=namespace, name=reference.name)
+        if self._authorization.authorize(self._user, attributes).allowed:
             return
         rules = self._roles.rules_of(reference, namespace)
         if isinstance(rules, str):

@@ -50,7 +50,7 @@ def read_modes(text: str, policy_file: Path | None) -> tuple[str, ...]:
 class _AlwaysAllow:
     """Allows everything."""
 
-    def authorize(self, user: User, asked: Attributes) -> Decision:
+    def authorize(self, user: User, attributes: Attributes) -> Decision:
         return ALLOWED
 
     def rules_for(self, user: User, namespace: str) -> Rules:
@@ -60,7 +60,7 @@ class _AlwaysAllow:
 class _AlwaysDeny:
     """Allows nothing, except to system:masters."""
 
-    def authorize(self, user: User, asked: Attributes) -> Decision:
+    def authorize(self, user: User, attributes: Attributes) -> Decision:
         return Decision(False, "Everything is forbidden.")
 
     def rules_for(self, user: User, namespace: str) -> Rules:
@@ -109,13 +109,19 @@ class Policy(NamedTuple):
             return False
         return bool(self.user or self.group)
 
-    def allows(self, asked: Attributes) -> bool:
-        if self.readonly and asked.verb not in _READING:
+    def allows(self, attributes: Attributes) -> bool:
+        if self.readonly and attributes.verb not in _READING:
             return False
-        if not asked.is_resource:
+        if not attributes.is_resource:
             path = self.nonResourcePath
-            return path in ("*", asked.path) or (path.endswith("*") and asked.path.startswith(path.rstrip("*")))
-        wanted = ((self.namespace, asked.namespace), (self.resource, asked.resource), (self.apiGroup, asked.group))
+            return path in ("*", attributes.path) or (
+                path.endswith("*") and attributes.path.startswith(path.rstrip("*"))
+            )
+        wanted = (
+            (self.namespace, attributes.namespace),
+            (self.resource, attributes.resource),
+            (self.apiGroup, attributes.group),
+        )
         return all(allowed in ("*", value) for allowed, value in wanted)
 
     def rule(self) -> PolicyRule:
@@ -131,15 +137,15 @@ class PolicyList:
     def __init__(self, policies: tuple[Policy, ...]) -> None:
         self._policies = policies
 
-    def authorize(self, user: User, asked: Attributes) -> Decision:
-        if any(policy.is_for(user) and policy.allows(asked) for policy in self._policies):
+    def authorize(self, user: User, attributes: Attributes) -> Decision:
+        if any(policy.is_for(user) and policy.allows(attributes) for policy in self._policies):
             return ALLOWED
         return Decision(False, "No policy matched.")
 
     def rules_for(self, user: User, namespace: str) -> Rules:
-        found = [policy for policy in self._policies if policy.is_for(user)]
+        policies = [policy for policy in self._policies if policy.is_for(user)]
         return Rules(
-            [policy.rule() for policy in found if policy.namespace in ("*", namespace) or policy.nonResourcePath]
+            [policy.rule() for policy in policies if policy.namespace in ("*", namespace) or policy.nonResourcePath]
         )
 
 

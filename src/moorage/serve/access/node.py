@@ -137,84 +137,84 @@ class NodeAuthorizer:
             return Rules()
         return Rules((), "node authorizer does not support user rule resolution", True)
 
-    def authorize(self, user: User, asked: Attributes) -> Decision:
+    def authorize(self, user: User, attributes: Attributes) -> Decision:
         node = node_of(user)
         if node is None:
             return NO_OPINION
         if not node:
             return _no(f'unknown node for user "{user.name}"')
-        divided = _DIVIDED.get((asked.group, asked.resource)) if asked.is_resource else None
+        divided = _DIVIDED.get((attributes.group, attributes.resource)) if attributes.is_resource else None
         if divided is not None:
-            decision: Decision = divided(self, node, asked)
+            decision: Decision = divided(self, node, attributes)
             return decision
-        return ALLOWED if any(covers(rule, asked) for rule in _RULES) else NO_OPINION
+        return ALLOWED if any(covers(rule, attributes) for rule in _RULES) else NO_OPINION
 
-    def _read(self, node: str, asked: Attributes) -> Decision:
-        if asked.verb not in _READ:
+    def _read(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb not in _READ:
             return _no("can only read resources of this type")
-        if asked.subresource:
+        if attributes.subresource:
             return _no("cannot read subresource")
-        if not asked.namespace:
+        if not attributes.namespace:
             return _no("can only read namespaced object of this type")
-        return self._related(node, asked)
+        return self._related(node, attributes)
 
-    def _get(self, node: str, asked: Attributes) -> Decision:
-        if asked.verb != "get":
+    def _get(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb != "get":
             return _no("can only get individual resources of this type")
-        if asked.subresource:
+        if attributes.subresource:
             return _no("cannot get subresource")
-        return self._related(node, asked)
+        return self._related(node, attributes)
 
-    def _claim(self, node: str, asked: Attributes) -> Decision:
-        if asked.subresource != "status":
-            return self._get(node, asked)
-        if asked.verb not in ("update", "patch"):
+    def _claim(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.subresource != "status":
+            return self._get(node, attributes)
+        if attributes.verb not in ("update", "patch"):
             return _no("can only get/update/patch this type")
-        return self._related(node, asked)
+        return self._related(node, attributes)
 
-    def _service_account(self, node: str, asked: Attributes) -> Decision:
-        if asked.verb == "get" and not asked.subresource:
-            return self._read(node, asked)
-        if asked.verb != "create" or not asked.name:
+    def _service_account(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb == "get" and not attributes.subresource:
+            return self._read(node, attributes)
+        if attributes.verb != "create" or not attributes.name:
             return _no("can only create tokens for individual service accounts")
-        if asked.subresource != "token":
+        if attributes.subresource != "token":
             return _no("can only create token subresource of serviceaccount")
-        return self._related(node, asked)
+        return self._related(node, attributes)
 
-    def _lease(self, node: str, asked: Attributes) -> Decision:
-        if asked.verb not in _OWN:
+    def _lease(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb not in _OWN:
             return _no("can only get, create, update, patch, or delete a node lease")
-        if asked.namespace != _LEASES:
+        if attributes.namespace != _LEASES:
             return _no(f'can only access leases in the "{_LEASES}" system namespace')
-        if asked.verb != "create" and asked.name != node:
+        if attributes.verb != "create" and attributes.name != node:
             return _no("can only access node lease with the same name as the requesting node")
         return ALLOWED
 
-    def _csi_node(self, node: str, asked: Attributes) -> Decision:
-        if asked.verb not in _OWN:
+    def _csi_node(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb not in _OWN:
             return _no("can only get, create, update, patch, or delete a CSINode")
-        if asked.subresource:
+        if attributes.subresource:
             return _no("cannot authorize CSINode subresources")
-        if asked.verb != "create" and asked.name != node:
+        if attributes.verb != "create" and attributes.name != node:
             return _no("can only access CSINode with the same name as the requesting node")
         return ALLOWED
 
-    def _slice(self, node: str, asked: Attributes) -> Decision:
-        if asked.subresource:
+    def _slice(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.subresource:
             return _no("cannot authorize ResourceSlice subresources")
-        if asked.verb == "create":
+        if attributes.verb == "create":
             return ALLOWED
-        if asked.verb in ("get", "update", "patch", "delete"):
-            return self._related(node, asked)
-        if asked.verb not in ("watch", "list", "deletecollection"):
+        if attributes.verb in ("get", "update", "patch", "delete"):
+            return self._related(node, attributes)
+        if attributes.verb not in ("watch", "list", "deletecollection"):
             verbs = "get, watch, list, create, update, patch, delete, deletecollection"
             return _no(f"only the following verbs are allowed for a ResourceSlice: {verbs}")
-        if _selects(asked.fields, "spec.nodeName", node):
+        if _selects(attributes.fields, "spec.nodeName", node):
             return ALLOWED
         return _no("can only list/watch/deletecollection resourceslices with nodeName field selector")
 
-    def _node(self, node: str, asked: Attributes) -> Decision:
-        verb, subresource, name = asked.verb, asked.subresource, asked.name
+    def _node(self, node: str, attributes: Attributes) -> Decision:
+        verb, subresource, name = attributes.verb, attributes.subresource, attributes.name
         if verb in ("update", "patch") and subresource in ("", "status"):
             return ALLOWED if name == node else _no(f'node "{node}" is not allowed to modify node "{name}"')
         if subresource:
@@ -228,37 +228,37 @@ class NodeAuthorizer:
         what = f"'{name}'" if name else "all nodes"
         return _no(f"node '{node}' cannot read {what}, only its own Node object")
 
-    def _pod(self, node: str, asked: Attributes) -> Decision:
-        verb, subresource = asked.verb, asked.subresource
+    def _pod(self, node: str, attributes: Attributes) -> Decision:
+        verb, subresource = attributes.verb, attributes.subresource
         if (verb, subresource) == ("create", ""):
             return ALLOWED
         writes = {"": ("delete",), "status": ("update", "patch"), "eviction": ("create",)}
         if verb in writes.get(subresource, ()):
-            if f"{asked.namespace}/{asked.name}" in self._pods.get(node, ()):
+            if f"{attributes.namespace}/{attributes.name}" in self._pods.get(node, ()):
                 return ALLOWED
             return _no(f'node "{node}" can only change pods with spec.nodeName set to itself')
         if subresource or verb not in _READ:
             return NO_OPINION
-        if verb != "get" and _selects(asked.fields, "spec.nodeName", node):
+        if verb != "get" and _selects(attributes.fields, "spec.nodeName", node):
             return ALLOWED
-        if verb == "get" or asked.name:
-            return self._related(node, asked)
+        if verb == "get" or attributes.name:
+            return self._related(node, attributes)
         return _no("can only list/watch pods with spec.nodeName field selector")
 
-    def _related(self, node: str, asked: Attributes) -> Decision:
-        if not asked.name:
+    def _related(self, node: str, attributes: Attributes) -> Decision:
+        if not attributes.name:
             return _no("No Object name found")
-        if self._is_related(node, asked.resource, asked.namespace, asked.name):
+        if self._is_related(node, attributes.resource, attributes.namespace, attributes.name):
             return ALLOWED
         return _no(f"no relationship found between node '{node}' and this object")
 
     def _is_related(self, node: str, resource: str, namespace: str, name: str) -> bool:
         if resource == "resourceslices":
-            found = self._views[KINDS.RESOURCE_SLICE].get(f"/{name}")
-            return found is not None and found.spec.nodeName == node
+            related = self._views[KINDS.RESOURCE_SLICE].get(f"/{name}")
+            return related is not None and related.spec.nodeName == node
         if resource == "volumeattachments":
-            found = self._views[KINDS.VOLUME_ATTACHMENT].get(f"/{name}")
-            return found is not None and found.spec.nodeName == node
+            related = self._views[KINDS.VOLUME_ATTACHMENT].get(f"/{name}")
+            return related is not None and related.spec.nodeName == node
         if resource == "pods":
             return f"{namespace}/{name}" in self._pods.get(node, ())
         pods = tuple(self._pods_of(node))
@@ -267,8 +267,8 @@ class NodeAuthorizer:
         return any(name in _REFERENCES[resource](pod) for pod in pods if pod.metadata.namespace == namespace)
 
     def _volume_of(self, pod: Pod, claim: str) -> str:
-        found = self._views[KINDS.PERSISTENT_VOLUME_CLAIM].get(f"{pod.metadata.namespace}/{claim}")
-        return found.spec.volumeName if found is not None else ""
+        claim_view = self._views[KINDS.PERSISTENT_VOLUME_CLAIM].get(f"{pod.metadata.namespace}/{claim}")
+        return claim_view.spec.volumeName if claim_view is not None else ""
 
 
 def _selects(fields: str, field: str, value: str) -> bool:

@@ -30,20 +30,20 @@ _MAX_GRANTS, _MAX_ANSWERS = 1_000, 500
 _MAX_REMEMBERED_LETTERS, _MAX_REMEMBERED_GROUPS = 2_000, 100
 
 
-def covers(rule: PolicyRule, asked: Attributes) -> bool:
+def covers(rule: PolicyRule, attributes: Attributes) -> bool:
     """Return whether a rule allows what is asked for, if the object's name is one of its names."""
-    if not ("*" in rule.verbs or asked.verb in rule.verbs):
+    if not ("*" in rule.verbs or attributes.verb in rule.verbs):
         return False
-    if not asked.is_resource:
-        return any(_covers_path(url, asked.path) for url in rule.nonResourceURLs)
-    if not ("*" in rule.apiGroups or asked.group in rule.apiGroups):
+    if not attributes.is_resource:
+        return any(_covers_path(url, attributes.path) for url in rule.nonResourceURLs)
+    if not ("*" in rule.apiGroups or attributes.group in rule.apiGroups):
         return False
-    resources, subresource = rule.resources, asked.subresource
+    resources, subresource = rule.resources, attributes.subresource
     if "*" in resources:
         return True
     if not subresource:
-        return asked.resource in resources
-    return f"{asked.resource}/{subresource}" in resources or f"*/{subresource}" in resources
+        return attributes.resource in resources
+    return f"{attributes.resource}/{subresource}" in resources or f"*/{subresource}" in resources
 
 
 def _covers_path(url: str, path: str) -> bool:
@@ -79,12 +79,12 @@ class _Grants:
         self.granted, self.errors = granted, errors
         self._answers: dict[tuple[str, str, str, str, str, bool], tuple[_Answer, ...]] = {}
 
-    def decide(self, asked: Attributes) -> Decision:
-        verb, group, _, resource, subresource, _, name, path, _, is_resource = asked
+    def decide(self, attributes: Attributes) -> Decision:
+        verb, group, _, resource, subresource, _, name, path, _, is_resource = attributes
         key = (verb, group, resource, subresource, path, is_resource)
         answers = self._answers.get(key)
         if answers is None:
-            answers = tuple(self._find(asked))
+            answers = tuple(self._find(attributes))
             if len(verb) + len(group) + len(resource) + len(subresource) + len(path) <= _MAX_REMEMBERED_LETTERS:
                 if len(self._answers) >= _MAX_ANSWERS:
                     self._answers.clear()
@@ -94,11 +94,11 @@ class _Grants:
                 return decision
         return NO_OPINION
 
-    def _find(self, asked: Attributes) -> Iterator[_Answer]:
+    def _find(self, attributes: Attributes) -> Iterator[_Answer]:
         """Yield the answers of the rules that cover the request, up to the first for all names."""
         for source, rule in self.granted:
-            if covers(rule, asked):
-                names = rule.resourceNames if asked.is_resource else ()
+            if covers(rule, attributes):
+                names = rule.resourceNames if attributes.is_resource else ()
                 yield names or None, Decision(True, f"RBAC: allowed by {source}")
                 if not names:
                     return
@@ -157,8 +157,8 @@ class RoleIndex:
             if not keys:
                 del self._by_subject[namespace, who]
 
-    def authorize(self, user: User, asked: Attributes) -> Decision:
-        return self._grants_of(user, asked.namespace).decide(asked)
+    def authorize(self, user: User, attributes: Attributes) -> Decision:
+        return self._grants_of(user, attributes.namespace).decide(attributes)
 
     def rules_for(self, user: User, namespace: str) -> Rules:
         grants = self._grants_of(user, namespace)
@@ -195,14 +195,14 @@ class RoleIndex:
 
     def _bindings_of(self, user: User, scope: str) -> Iterator[tuple[str, RoleRef]]:
         """Yield the bindings of a user in a namespace, or of the cluster, oldest first."""
-        found: dict[str, tuple[int, str]] = {}
+        bindings: dict[str, tuple[int, str]] = {}
         for who in (_USER + user.name, *(_GROUP + group for group in user.groups)):
             for key in tuple(self._by_subject.get((scope, who), ())):  # there is a second thread
                 subject = self._bound[key].subjects[who]
-                found[key] = min(subject, found.get(key, subject))
-        for key in sorted(found, key=lambda key: self._bound[key].place):
+                bindings[key] = min(subject, bindings.get(key, subject))
+        for key in sorted(bindings, key=lambda key: self._bound[key].place):
             bound = self._bound[key]
-            yield bound.text + found[key][1], bound.role
+            yield bound.text + bindings[key][1], bound.role
 
 
 def _letters(key: tuple[str, tuple[str, ...], str]) -> int:

@@ -94,20 +94,20 @@ def what_may_i(raw: Raw, asking: Reviewer) -> Raw:
     spec = raw.get("spec")
     if not isinstance(spec, dict) or not spec.get("namespace"):
         raise bad_request("no namespace on request")
-    found = asking.authorization.rules_for(asking.user, spec["namespace"])
+    rules = asking.authorization.rules_for(asking.user, spec["namespace"])
     status = {
         "resourceRules": [
             _written(rule, ("verbs", "apiGroups", "resources", "resourceNames"))
-            for rule in found.rules
+            for rule in rules.rules
             if rule.resources
         ],
         "nonResourceRules": [
-            _written(rule, ("verbs", "nonResourceURLs")) for rule in found.rules if rule.nonResourceURLs
+            _written(rule, ("verbs", "nonResourceURLs")) for rule in rules.rules if rule.nonResourceURLs
         ],
-        "incomplete": found.incomplete,
+        "incomplete": rules.incomplete,
     }
-    if found.error:
-        status["evaluationError"] = found.error
+    if rules.error:
+        status["evaluationError"] = rules.error
     return {"metadata": {}, "spec": {}, "status": status}
 
 
@@ -123,8 +123,8 @@ def _read(raw: Raw, view: type[Any]) -> Any:
 
 
 def _decided(raw: Raw, review: _AccessReview, user: User, authorization: Authorization) -> Raw:
-    asked, ignored = _asked(review.spec.resourceAttributes, review.spec.nonResourceAttributes)
-    decision = authorization.authorize(user, asked)
+    attributes, ignored = _asked(review.spec.resourceAttributes, review.spec.nonResourceAttributes)
+    decision = authorization.authorize(user, attributes)
     status: Raw = {"allowed": decision.allowed}
     if decision.denied:
         status["denied"] = True

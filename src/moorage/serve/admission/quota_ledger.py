@@ -135,9 +135,9 @@ class QuotaLedger:
             self._post(namespace, account, restored)
 
     def forget(self, kind: Kind, view: ResourceQuota) -> None:
-        found = self.accounts.get(view.metadata.namespace, {})
-        found.pop(view.metadata.name, None)
-        if not found:
+        accounts = self.accounts.get(view.metadata.namespace, {})
+        accounts.pop(view.metadata.name, None)
+        if not accounts:
             self.accounts.pop(view.metadata.namespace, None)
 
     def check(self, kind: Kind, namespace: str, name: str, new: Any, old: Any, subresource: str) -> list[QuotaCharge]:

@@ -33,31 +33,31 @@ class ApplyConflict(ApiError):
 
     def __init__(self, conflicts: dict[Writer, Fields]) -> None:
         self.conflicts = conflicts
-        found = [(writer, path) for writer in sorted(conflicts) for path in paths(conflicts[writer])]
+        contested = [(writer, path) for writer in sorted(conflicts) for path in paths(conflicts[writer])]
         causes = [
             {
                 "reason": "FieldManagerConflict",
                 "message": f"conflict with {_shown(writer)}",
                 "field": render_path(path),
             }
-            for writer, path in found
+            for writer, path in contested
         ]
-        status = failure(409, "Conflict", _message(found), {"causes": causes}).status
+        status = failure(409, "Conflict", _message(contested), {"causes": causes}).status
         super().__init__(status)
 
 
-def _message(found: list[tuple[Writer, tuple[str, ...]]]) -> str:
-    if len(found) == 1:
-        writer, path = found[0]
+def _message(contested: list[tuple[Writer, tuple[str, ...]]]) -> str:
+    if len(contested) == 1:
+        writer, path = contested[0]
         return f"Apply failed with 1 conflict: conflict with {_shown(writer)}: {render_path(path)}"
     lines: list[str] = []
     named: Writer | None = None
-    for writer, path in found:
+    for writer, path in contested:
         if writer != named:
             named = writer
             lines.append(f"conflicts with {_shown(writer)}:")
         lines.append(f"- {render_path(path)}")
-    return f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
+    return f"Apply failed with {len(contested)} conflicts: " + "\n".join(lines)
 
 
 def _shown(writer: Writer) -> str:

@@ -165,8 +165,8 @@ def apply_patch(
     try:
         if not managed and live is not None:
             fields = recursive_difference(written_fields(current, schema, new=False), ignored)
-            found = writer_of(_BEFORE_FIRST_APPLY, UPDATE, kind.api_version, subresource)
-            managed = update_managers({}, Comparison(NOTHING, NOTHING, fields), found, kind.api_version, time)
+            earlier = writer_of(_BEFORE_FIRST_APPLY, UPDATE, kind.api_version, subresource)
+            managed = update_managers({}, Comparison(NOTHING, NOTHING, fields), earlier, kind.api_version, time)
         applied = _apply_as_kubectl(filled(current, schema), patch, managed, applier, kind)
     except ValueError as error:
         raise bad_request(f"failed to create typed live object ({_named(current)}): {error}") from None

@@ -16,40 +16,40 @@ from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 
 def fields_of(document: Raw, schema: FieldOwnershipSchema) -> Fields:
     """Return every leaf, every member of a map and every element of a list that the document names."""
-    found: Fields = {}
+    fields: Fields = {}
     for name, value in document.items():
         if isinstance(value, dict) and value:
             child = schema.child(name)
             if child.divides_maps:
                 below = fields_of(value, child)
                 if not schema.is_struct or name not in schema.fields:
-                    found[f"f:{name}"] = {SELF: MEMBER, **below} if below else MEMBER
+                    fields[f"f:{name}"] = {SELF: MEMBER, **below} if below else MEMBER
                 elif below:
-                    found[f"f:{name}"] = below
+                    fields[f"f:{name}"] = below
                 continue
         elif isinstance(value, list):
             child = schema.child(name)
             if child.divides_lists:
                 below = _elements_of(value, child)
                 if below:
-                    found[f"f:{name}"] = below
+                    fields[f"f:{name}"] = below
                 continue
-        found[f"f:{name}"] = MEMBER
-    return found
+        fields[f"f:{name}"] = MEMBER
+    return fields
 
 
 def _elements_of(items: list[Any], schema: FieldOwnershipSchema) -> Fields:
-    found: Fields = {}
+    fields: Fields = {}
     for item in items:
         element = schema.item_element(item)
-        if element in found:
-            found[element] = MEMBER  # two elements of one name are owned as a whole
+        if element in fields:
+            fields[element] = MEMBER  # two elements of one name are owned as a whole
         elif isinstance(item, dict) and schema.element.divides_maps:
             below = fields_of(item, schema.element)
-            found[element] = {SELF: MEMBER, **below} if below else MEMBER
+            fields[element] = {SELF: MEMBER, **below} if below else MEMBER
         else:
-            found[element] = MEMBER
-    return found
+            fields[element] = MEMBER
+    return fields
 
 
 def written_fields(document: Raw, schema: FieldOwnershipSchema, *, new: bool = True) -> Fields:
@@ -58,14 +58,14 @@ def written_fields(document: Raw, schema: FieldOwnershipSchema, *, new: bool = T
     `new` objects were not there at all, so that whatever Go always writes is theirs. What existed as a struct of an
     empty object before (`new=False`, the root and its structs) is not: only what is in it is.
     """
-    found: Fields = {}
+    fields: Fields = {}
     always = schema.always_written
     unset = schema.never_empty if new else schema.empty_by_default
     for name in sorted(document if not new or always <= document.keys() else {*document, *always}):
         value: Any = document.get(name)
         if not value and not schema.is_document:
             if value is None and new and name in always:
-                found[f"f:{name}"] = _always_written(schema.child(name))
+                fields[f"f:{name}"] = _always_written(schema.child(name))
                 continue
             if value is None or name in unset:
                 continue
@@ -73,19 +73,19 @@ def written_fields(document: Raw, schema: FieldOwnershipSchema, *, new: bool = T
         if kind is dict or kind is list:
             child = schema.child(name)
             if new or name not in always:
-                found[f"f:{name}"] = written_value(value, child)
+                fields[f"f:{name}"] = written_value(value, child)
                 continue
             if kind is dict and child.is_struct and child.divides_maps:
                 below = written_fields(value, child, new=False)
             else:
                 below = _parts(value, child)
             if below:
-                found[f"f:{name}"] = below
+                fields[f"f:{name}"] = below
                 continue
             if child.divides_maps or child.divides_lists:
                 continue
-        found[f"f:{name}"] = MEMBER
-    return found
+        fields[f"f:{name}"] = MEMBER
+    return fields
 
 
 def written_value(value: Any, schema: FieldOwnershipSchema) -> Fields:
@@ -107,11 +107,11 @@ def _members(document: Raw, schema: FieldOwnershipSchema) -> Fields:
 
 
 def _elements(items: list[Any], schema: FieldOwnershipSchema) -> Fields:
-    found: Fields = {}
+    fields: Fields = {}
     for item in items:
         name = schema.item_element(item)
-        found[name] = MEMBER if name in found else written_value(item, schema.element)
-    return found if len(found) < 2 else {name: found[name] for name in sorted(found, key=element_order)}
+        fields[name] = MEMBER if name in fields else written_value(item, schema.element)
+    return fields if len(fields) < 2 else {name: fields[name] for name in sorted(fields, key=element_order)}
 
 
 def _always_written(schema: FieldOwnershipSchema) -> Fields:
@@ -171,56 +171,56 @@ class _Walk:
         self.as_objects = as_objects
 
     def compare(self, old: Raw, new: Raw, schema: FieldOwnershipSchema) -> Comparison:
-        found = Comparison({}, {}, {})
+        comparison = Comparison({}, {}, {})
         if self.as_objects and schema.is_struct and not schema.is_document:
-            self._structs(old, new, schema, found)
+            self._structs(old, new, schema, comparison)
         else:
-            self._maps(old, new, schema, found)
-        return found
+            self._maps(old, new, schema, comparison)
+        return comparison
 
-    def _structs(self, old: Raw, new: Raw, schema: FieldOwnershipSchema, found: Comparison) -> None:
+    def _structs(self, old: Raw, new: Raw, schema: FieldOwnershipSchema, comparison: Comparison) -> None:
         always, never_empty = schema.always_written, schema.never_empty
         for name, value in new.items():
             before = old.get(name)
             if value == before or (not value and (value is None or name in never_empty)):
                 continue
             if before or (before is not None and name not in never_empty):
-                self._both(f"f:{name}", before, value, schema.child(name), found)
+                self._both(f"f:{name}", before, value, schema.child(name), comparison)
             elif name not in always:
-                found.added[f"f:{name}"] = self._whole(value, schema.child(name))
+                comparison.added[f"f:{name}"] = self._whole(value, schema.child(name))
             elif value or name not in schema.empty_by_default:
-                self._both(f"f:{name}", None, value, schema.child(name), found)
+                self._both(f"f:{name}", None, value, schema.child(name), comparison)
         for name, before in old.items():
             if before is None or (not before and name in never_empty):
                 continue
             value = new.get(name)
             if value is None or (not value and name in never_empty):
                 if name not in always:
-                    found.removed[f"f:{name}"] = self._whole(before, schema.child(name))
+                    comparison.removed[f"f:{name}"] = self._whole(before, schema.child(name))
                 elif before or name not in schema.empty_by_default:
-                    self._both(f"f:{name}", before, None, schema.child(name), found)
+                    self._both(f"f:{name}", before, None, schema.child(name), comparison)
 
-    def _maps(self, old: Raw, new: Raw, schema: FieldOwnershipSchema, found: Comparison) -> None:
+    def _maps(self, old: Raw, new: Raw, schema: FieldOwnershipSchema, comparison: Comparison) -> None:
         for name, value in new.items():
             if name not in old:
-                found.added[f"f:{name}"] = self._whole(value, schema.child(name))
+                comparison.added[f"f:{name}"] = self._whole(value, schema.child(name))
             elif old[name] != value:
-                self._both(f"f:{name}", old[name], value, schema.child(name), found)
+                self._both(f"f:{name}", old[name], value, schema.child(name), comparison)
         for name, before in old.items():
             if name not in new:
-                found.removed[f"f:{name}"] = self._whole(before, schema.child(name))
+                comparison.removed[f"f:{name}"] = self._whole(before, schema.child(name))
 
     def _whole(self, value: Any, schema: FieldOwnershipSchema) -> Fields:
         return written_value(value, schema) if self.as_objects else _document_value(value, schema)
 
-    def _both(self, element: str, old: Any, new: Any, schema: FieldOwnershipSchema, found: Comparison) -> None:
+    def _both(self, element: str, old: Any, new: Any, schema: FieldOwnershipSchema, comparison: Comparison) -> None:
         maps = schema.divides_maps and isinstance(old, dict | None) and isinstance(new, dict | None) and (old or new)
         lists = schema.divides_lists and isinstance(old, list | None) and isinstance(new, list | None) and (old or new)
         if not maps and not lists:
-            found.modified[element] = MEMBER
+            comparison.modified[element] = MEMBER
             return
         below = self.compare(old or {}, new or {}, schema) if maps else self._lists(old or [], new or [], schema)
-        for fields, into in zip(below, found, strict=True):
+        for fields, into in zip(below, comparison, strict=True):
             if fields:
                 into[element] = fields
 
@@ -250,10 +250,10 @@ class _Walk:
 
 
 def _by_element(items: list[Any], schema: FieldOwnershipSchema) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    elements: dict[str, list[Any]] = {}
     for item in items:
-        found.setdefault(schema.item_element(item), []).append(item)
-    return found
+        elements.setdefault(schema.item_element(item), []).append(item)
+    return elements
 
 
 def _document_value(value: Any, schema: FieldOwnershipSchema) -> Fields:

@@ -203,8 +203,8 @@ class FieldOwnershipSchema:
     def child(self, name: str) -> "FieldOwnershipSchema":
         if not self.is_struct:
             return self.element
-        found = self.fields.get(name)
-        return found if found is not None else self.rest or UNKNOWN
+        field = self.fields.get(name)
+        return field if field is not None else self.rest or UNKNOWN
 
     @cached_property
     def rest(self) -> "FieldOwnershipSchema | None":

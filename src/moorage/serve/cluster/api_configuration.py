@@ -216,8 +216,8 @@ def _flow_schemas() -> Iterator[Raw]:
         }
     for name, spec in {**specs, **MANDATORY_SCHEMAS}.items():
         level = spec["priorityLevelConfiguration"]["name"]
-        found = f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" and it exists'
-        condition = {"type": "Dangling", "status": "False", "reason": "Found", "message": found}
+        message = f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" and it exists'
+        condition = {"type": "Dangling", "status": "False", "reason": "Found", "message": message}
         yield _of_flow_control("FlowSchema", name, spec, {"conditions": [condition]})
 
 

@@ -165,7 +165,7 @@ async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> N
     for address, port in servers:
         usable = endpoint_address(address)
         by_port.setdefault(("IPv6" if ":" in usable else "IPv4", port), set()).add(usable)
-    groups = [(family, port, sorted(found)) for (family, port), found in sorted(by_port.items())]
+    groups = [(family, port, sorted(addresses)) for (family, port), addresses in sorted(by_port.items())]
     await _write(
         api,
         {
@@ -173,13 +173,13 @@ async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> N
             "kind": "Endpoints",
             "metadata": {"name": _NAME, "namespace": _NAMESPACE, "labels": {SKIP_MIRROR: "true"}},
             "subsets": [
-                {"addresses": [{"ip": address} for address in found], "ports": _ports(port)}
-                for _, port, found in groups
+                {"addresses": [{"ip": address} for address in addresses], "ports": _ports(port)}
+                for _, port, addresses in groups
             ],
         },
     )
     wanted = set()
-    for place, (family, port, found) in enumerate(groups):
+    for place, (family, port, addresses) in enumerate(groups):
         name = f"{_NAME}-{family.lower()}-{port}" if place else _NAME
         wanted.add(name)
         labels = {SERVICE_NAME: _NAME}
@@ -190,7 +190,7 @@ async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> N
                 "kind": "EndpointSlice",
                 "metadata": {"name": name, "namespace": _NAMESPACE, "labels": labels},
                 "addressType": family,
-                "endpoints": [{"addresses": [address], "conditions": {"ready": True}} for address in found],
+                "endpoints": [{"addresses": [address], "conditions": {"ready": True}} for address in addresses],
                 "ports": _ports(port),
             },
         )
@@ -209,9 +209,9 @@ async def publish_authentication(api: Api, client_authority: str) -> None:
     """Say in `kube-system` which authority signs the certificates of clients, for servers that ask this one."""
     name = {"name": "extension-apiserver-authentication", "namespace": "kube-system"}
     data = {"client-ca-file": client_authority}
-    found = api.store.peek(key_of(KINDS.CONFIG_MAP, name["namespace"], name["name"]))
-    if found is not None and api.store.is_shared:
-        known = decode(KINDS.CONFIG_MAP, found).get("data", {}).get("client-ca-file", client_authority)
+    stored = api.store.peek(key_of(KINDS.CONFIG_MAP, name["namespace"], name["name"]))
+    if stored is not None and api.store.is_shared:
+        known = decode(KINDS.CONFIG_MAP, stored).get("data", {}).get("client-ca-file", client_authority)
         if known not in client_authority and client_authority not in known:
             _LOG.warning(
                 "Another API server on this etcd had another authority: a client that one of them accepts is refused "
@@ -225,7 +225,7 @@ async def _write(api: Api, document: Raw) -> None:
     kind, metadata = KINDS[document["apiVersion"], document["kind"]], document["metadata"]
     ref = Ref(kind, metadata["namespace"], metadata["name"])
     try:
-        found = decode(kind, await get(api, ref))
+        stored = decode(kind, await get(api, ref))
     except ApiError as error:
         if error.code != 404:
             raise
@@ -236,6 +236,6 @@ async def _write(api: Api, document: Raw) -> None:
                 raise
         else:
             return
-        found = decode(kind, await get(api, ref))
-    if any(found.get(name) != value for name, value in document.items() if name != "metadata"):
-        await replace(api, ref, {**found, **document, "metadata": {**found["metadata"], **metadata}}, _OPTIONS)
+        stored = decode(kind, await get(api, ref))
+    if any(stored.get(name) != value for name, value in document.items() if name != "metadata"):
+        await replace(api, ref, {**stored, **document, "metadata": {**stored["metadata"], **metadata}}, _OPTIONS)

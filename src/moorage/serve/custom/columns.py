@@ -46,8 +46,8 @@ def _column(facts: Raw) -> Column:
     show: Callable[[Any, Row], Any] = _SHOWN.get(type_, lambda value, row: None)
 
     def cell(row: Row) -> Any:
-        found = find(row.raw)
-        return show(found[0], row) if found else None
+        values = find(row.raw)
+        return show(values[0], row) if values else None
 
     description = facts.get("description") or f"Custom resource definition column (in JSONPath format): {path}"
     return Column(
@@ -125,10 +125,10 @@ def compile_path(text: str) -> Callable[[Any], list[Any]]:
     steps = _steps(text.strip().removeprefix("$"))
 
     def find(document: Any) -> list[Any]:
-        found: Values = [document]
+        values: Values = [document]
         for step in steps:
-            found = islice(step(found), _MAX_VALUES)
-        return list(islice(found, 1))
+            values = islice(step(values), _MAX_VALUES)
+        return list(islice(values, 1))
 
     return find
 

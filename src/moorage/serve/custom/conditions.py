@@ -67,22 +67,22 @@ def next_status(definition: Raw, others: Sequence[Raw], now: str) -> Raw:
     spec, status = definition["spec"], definition.get("status") or {}
     wanted: Raw = spec["names"]
     accepted: Raw = {name: value for name, value in (status.get("acceptedNames") or {}).items() if value}
-    found: list[DefinitionCondition] = []
+    conditions: list[DefinitionCondition] = []
     established = _condition(status, "Established")
     if wanted != accepted:
         accepted, naming = _accept(wanted, accepted, others)
-        found.append(naming)
+        conditions.append(naming)
     else:
         naming = _condition(status, "NamesAccepted") or DefinitionCondition("", "True", "", "")
     if established is None or established.status != "True":
         if naming.status == "True":
             text = "the initial names have been accepted"
-            found.append(DefinitionCondition("Established", "True", "InitialNamesAccepted", text))
+            conditions.append(DefinitionCondition("Established", "True", "InitialNamesAccepted", text))
         else:
-            found.append(DefinitionCondition("Established", "False", "NotAccepted", "not all names are accepted"))
+            conditions.append(DefinitionCondition("Established", "False", "NotAccepted", "not all names are accepted"))
     if (approval := _approval(definition)) is not None:
-        found.append(approval)
-    return with_conditions({**status, "acceptedNames": accepted or {"kind": "", "plural": ""}}, found, now)
+        conditions.append(approval)
+    return with_conditions({**status, "acceptedNames": accepted or {"kind": "", "plural": ""}}, conditions, now)
 
 
 def _condition(status: Raw, name: str) -> DefinitionCondition | None:

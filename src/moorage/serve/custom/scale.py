@@ -137,6 +137,6 @@ def _value_at(raw: Raw, path: str) -> Any:
 
 
 def _wrong_type(path: str, value: Any, wanted: str) -> PathError:
-    found = "<nil>" if value is None else _GO_TYPES.get(type(value), "int64")
+    go_type = "<nil>" if value is None else _GO_TYPES.get(type(value), "int64")
     shown = {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else value
-    return PathError(f"{path} accessor error: {shown} is of the type {found}, expected {wanted}")
+    return PathError(f"{path} accessor error: {shown} is of the type {go_type}, expected {wanted}")

@@ -46,8 +46,8 @@ class ServedKind(CustomKind):
         """Return what is made of this kind, once."""
         if name not in self._made:
             self._made[name] = make(self)
-        made: Made = self._made[name]
-        return made
+        value: Made = self._made[name]
+        return value
 
     @cached_property
     def schema(self) -> Structural | None:
@@ -64,8 +64,8 @@ class ServedKind(CustomKind):
 
     def raw_schema(self) -> Raw:
         """Return the openAPIV3Schema as it is in the definition; empty if the definition has no schema."""
-        found: Raw = (self._version(self.version).get(_SCHEMA) or {}).get("openAPIV3Schema") or {}
-        return found
+        schema: Raw = (self._version(self.version).get(_SCHEMA) or {}).get("openAPIV3Schema") or {}
+        return schema
 
     @cached_property
     def has_rules(self) -> bool:

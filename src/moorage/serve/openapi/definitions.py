@@ -64,14 +64,14 @@ def _read_texts() -> dict[tuple[str, str], str]:
     text = _DESCRIPTIONS.read_text(encoding="utf-8").replace("\n    ", " ")
     text = text.replace("{comparisons of tolerations}", _comparisons(TOLERATION))
     text = text.replace("{comparisons of node selectors}", _comparisons(NODE_SELECTOR))
-    found, types = dict[tuple[str, str], str](), list[str]()
+    texts, types = dict[tuple[str, str], str](), list[str]()
     for line in text.splitlines():
         if line and not line.startswith("#"):
             name, _, words = line.strip().partition(":")
             is_field = line.startswith("  ")
             types = types if is_field else name.split()
-            found.update({(type_name, name if is_field else ""): words.strip() for type_name in types if words})
-    return found
+            texts.update({(type_name, name if is_field else ""): words.strip() for type_name in types if words})
+    return texts
 
 
 TEXTS: Final = _read_texts()
@@ -212,45 +212,45 @@ class Definitions:
 
     def _property(self, schema: StructType, name: str, field: Field) -> Raw:
         text = describe_field(schema.name, name)
-        made = self._type(field.type)
-        if "$ref" in made:
-            made = self.described(made["$ref"], text)
+        definition = self._type(field.type)
+        if "$ref" in definition:
+            definition = self.described(definition["$ref"], text)
         else:
-            made["description"] = text
+            definition["description"] = text
         values = VALUES.get((schema.name, name))
         if values and self.version == 3:
-            made["enum"] = list(values)
-        made.update(_merging(field))
-        return made
+            definition["enum"] = list(values)
+        definition.update(_merging(field))
+        return definition
 
-    def _type(self, found: SchemaType) -> Raw:
-        if isinstance(found, Scalar):
-            if found.definition:
-                return {"$ref": self._scalar(found)}
-            return {"format": found.format, "type": found.json_type} if found.format else {"type": found.json_type}
-        if isinstance(found, ListType):
-            return {"items": self._type(found.element), "type": "array"}
-        if isinstance(found, MapType):
-            return {"additionalProperties": self._type(found.element), "type": "object"}
-        if isinstance(found, StructType):
-            return {"$ref": self.add_type(found.view)}
-        if isinstance(found, Untyped) and found.definition:
-            name = f"{ExtensionView.package}.{found.definition}"
-            self.found.setdefault(name, {"description": describe_type(found.definition)})
+    def _type(self, schema: SchemaType) -> Raw:
+        if isinstance(schema, Scalar):
+            if schema.definition:
+                return {"$ref": self._scalar(schema)}
+            return {"format": schema.format, "type": schema.json_type} if schema.format else {"type": schema.json_type}
+        if isinstance(schema, ListType):
+            return {"items": self._type(schema.element), "type": "array"}
+        if isinstance(schema, MapType):
+            return {"additionalProperties": self._type(schema.element), "type": "object"}
+        if isinstance(schema, StructType):
+            return {"$ref": self.add_type(schema.view)}
+        if isinstance(schema, Untyped) and schema.definition:
+            name = f"{ExtensionView.package}.{schema.definition}"
+            self.found.setdefault(name, {"description": describe_type(schema.definition)})
             return {"$ref": self.reference(name)}
         return {"type": "object"}
 
-    def _scalar(self, found: Scalar) -> str:
-        name = SCALAR_DEFINITIONS[found.definition]
+    def _scalar(self, scalar: Scalar) -> str:
+        name = SCALAR_DEFINITIONS[scalar.definition]
         if name not in self.found:
-            definition: Raw = {"description": _SCALAR_TEXTS[found.definition]}
-            if found.format:
-                definition["format"] = found.format
-            if self.version == 3 and found.definition in ("IntOrString", "Quantity"):
-                other = "integer" if found.definition == "IntOrString" else "number"
+            definition: Raw = {"description": _SCALAR_TEXTS[scalar.definition]}
+            if scalar.format:
+                definition["format"] = scalar.format
+            if self.version == 3 and scalar.definition in ("IntOrString", "Quantity"):
+                other = "integer" if scalar.definition == "IntOrString" else "number"
                 definition["oneOf"] = [{"type": "string"}, {"type": other}]
             else:
-                definition["type"] = found.json_type
+                definition["type"] = scalar.json_type
             self.found[name] = definition
         return self.reference(name)
 
@@ -267,19 +267,19 @@ def group_version_kind(kind: Kind) -> Raw:
 
 def _merging(field: Field) -> Raw:
     """Extensions for clients that make patches themselves."""
-    made: Raw = {}
+    extensions: Raw = {}
     if isinstance(field.type, ListType):
-        made["x-kubernetes-list-type"] = field.type.topology
+        extensions["x-kubernetes-list-type"] = field.type.topology
         if field.type.keys:
-            made["x-kubernetes-list-map-keys"] = list(field.type.keys)
+            extensions["x-kubernetes-list-map-keys"] = list(field.type.keys)
     elif isinstance(field.type, MapType) and field.type.atomic:
-        made["x-kubernetes-map-type"] = "atomic"
+        extensions["x-kubernetes-map-type"] = "atomic"
     elif isinstance(field.type, StructType) and field.type.atomic != schema_of_view(field.type.view).atomic:
-        made["x-kubernetes-map-type"] = "atomic" if field.type.atomic else "granular"
+        extensions["x-kubernetes-map-type"] = "atomic" if field.type.atomic else "granular"
     strategies = [field.patch_strategy, "retainKeys" if field.retain_keys else ""]
     strategy = ",".join(strategy for strategy in strategies if strategy)
     if strategy:
-        made["x-kubernetes-patch-strategy"] = strategy
+        extensions["x-kubernetes-patch-strategy"] = strategy
     if field.patch_merge_key:
-        made["x-kubernetes-patch-merge-key"] = field.patch_merge_key
-    return made
+        extensions["x-kubernetes-patch-merge-key"] = field.patch_merge_key
+    return extensions

@@ -122,12 +122,12 @@ def openapi_v3(group_version: str, kinds: tuple[Kind, ...]) -> bytes | None:
     """Return the document of a group and version ("v1", "apps/v1"), or None if no kind is of it."""
     of_group = tuple(kind for kind in kinds if kind.api_version == group_version)
     if group_version in _older_versions(kinds):
-        made = _older_contents(group_version, kinds, 3)
+        contents = _older_contents(group_version, kinds, 3)
     elif of_group:
-        made = _contents(of_group, 3)
+        contents = _contents(of_group, 3)
     else:
         return None
-    return _document_v3(*made)
+    return _document_v3(*contents)
 
 
 def _document_v3(definitions: dict[str, Raw], paths: dict[str, Raw]) -> bytes:
@@ -179,11 +179,11 @@ def in_older_version(
     package = f"{openapi_group(group)}."
     types = re.compile(re.escape(package.encode()) + rb"v[0-9][0-9a-z]*\.")
     renamed = types.sub(f"{package}{version}.".encode(), msgspec.json.encode([definitions, paths]))
-    made: list[dict[str, Raw]] = msgspec.json.decode(renamed)
+    converted: list[dict[str, Raw]] = msgspec.json.decode(renamed)
     if (group, version) == ("resource.k8s.io", "v1beta1"):
-        _flatten_requests(made[0], f"{package}{version}.")
-        _nest_devices(made[0], f"{package}{version}.")
-    return made[0], made[1]
+        _flatten_requests(converted[0], f"{package}{version}.")
+        _nest_devices(converted[0], f"{package}{version}.")
+    return converted[0], converted[1]
 
 
 def _flatten_requests(definitions: dict[str, Raw], package: str) -> None:
@@ -212,8 +212,8 @@ _HIDDEN_IF_UNKNOWN = frozenset({"properties", "items", "additionalProperties", "
 def custom_contents(kinds: Iterable[ServedKind], version: int) -> tuple[dict[str, Raw], dict[str, Raw]]:
     """Return the definitions and paths of custom kinds."""
     definitions, paths = Definitions(version), dict[str, Raw]()
-    found = list(kinds)
-    for kind in found:
+    listed = list(kinds)
+    for kind in listed:
         definitions.found[custom_definition_name(kind)] = _definition(kind, definitions)
         definitions.add_list(kind, custom_definition_name(kind))
         add_paths(paths, definitions, kind)
@@ -222,9 +222,9 @@ def custom_contents(kinds: Iterable[ServedKind], version: int) -> tuple[dict[str
 
 def _definition(kind: ServedKind, definitions: Definitions) -> Raw:
     schema = _shown(kind.raw_schema(), definitions)
-    made = _with_metadata({"type": "object", **schema}, definitions)
-    made["x-kubernetes-group-version-kind"] = [group_version_kind(kind)]
-    return made
+    definition = _with_metadata({"type": "object", **schema}, definitions)
+    definition["x-kubernetes-group-version-kind"] = [group_version_kind(kind)]
+    return definition
 
 
 def _shown(schema: Any, definitions: Definitions) -> Any:
@@ -233,26 +233,26 @@ def _shown(schema: Any, definitions: Definitions) -> Any:
         return schema
     if definitions.version == 2:
         schema = _in_swagger(schema)
-    made = {}
+    shown = {}
     for name, value in schema.items():
         if name == "properties":
-            made[name] = {key: _shown(below, definitions) for key, below in value.items()}
+            shown[name] = {key: _shown(below, definitions) for key, below in value.items()}
         elif name in ("items", "additionalProperties"):
-            made[name] = _shown(value, definitions)
+            shown[name] = _shown(value, definitions)
         else:
-            made[name] = value
+            shown[name] = value
     if schema.get("x-kubernetes-embedded-resource"):
-        return _with_metadata(made, definitions)
-    return made
+        return _with_metadata(shown, definitions)
+    return shown
 
 
 def _in_swagger(schema: Raw) -> Raw:
-    made = {name: value for name, value in schema.items() if name not in _COMBINATIONS}
-    if made.pop("nullable", False):
-        return {name: value for name, value in made.items() if name in _KEPT_IF_NULLABLE or name.startswith("x-")}
-    if made.get("x-kubernetes-preserve-unknown-fields"):
-        return {name: value for name, value in made.items() if name not in _HIDDEN_IF_UNKNOWN}
-    return made
+    shown = {name: value for name, value in schema.items() if name not in _COMBINATIONS}
+    if shown.pop("nullable", False):
+        return {name: value for name, value in shown.items() if name in _KEPT_IF_NULLABLE or name.startswith("x-")}
+    if shown.get("x-kubernetes-preserve-unknown-fields"):
+        return {name: value for name, value in shown.items() if name not in _HIDDEN_IF_UNKNOWN}
+    return shown
 
 
 def _with_metadata(schema: Raw, definitions: Definitions) -> Raw:

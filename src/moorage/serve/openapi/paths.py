@@ -93,7 +93,7 @@ class _Maker:
         if view is not self.kind.view:
             kind = _kind_of_view(view)
             self.definitions.found[definition_name(view)]["x-kubernetes-group-version-kind"] = [kind]
-        made: Raw = {
+        operation: Raw = {
             "description": f"{action} {kind['kind']}",
             "operationId": _operation_id(path, action),
             "parameters": [self._parameter(name, kind_of, text, "query") for name, kind_of, text in query],
@@ -106,15 +106,15 @@ class _Maker:
             body = DeleteOptions
         if action == "patch":
             types = _CUSTOM_PATCH_TYPES if isinstance(self.kind, CustomKind) else _PATCH_TYPES
-            self._add_body(made, {"type": "object"}, types, required=True)
+            self._add_body(operation, {"type": "object"}, types, required=True)
         elif body is not None:
             schema = {"$ref": self._reference(body)}
-            self._add_body(made, schema, (_JSON, "application/yaml"), required=body is view)
+            self._add_body(operation, schema, (_JSON, "application/yaml"), required=body is view)
         if self.version == 2:
-            made.setdefault("consumes", ["*/*"])
-            made["produces"] = [_JSON, "application/yaml"]
-            made["schemes"] = ["https"]
-        return made
+            operation.setdefault("consumes", ["*/*"])
+            operation["produces"] = [_JSON, "application/yaml"]
+            operation["schemes"] = ["https"]
+        return operation
 
     def _reference(self, view: type[View]) -> str:
         if isinstance(self.kind, CustomKind) and view is CustomObject:
@@ -133,19 +133,19 @@ class _Maker:
         return {"content": {_JSON: {"schema": schema}}, "description": "OK"}
 
     def _parameter(self, name: str, kind: str, text: str, where: str) -> Raw:
-        made: Raw = {"description": text, "in": where, "name": name}
+        parameter: Raw = {"description": text, "in": where, "name": name}
         if where == "path":
-            made["required"] = True
+            parameter["required"] = True
         if self.version == 2:
-            return {**made, "type": kind, "uniqueItems": True}
-        return {**made, "schema": {"type": kind, "uniqueItems": True}}
+            return {**parameter, "type": kind, "uniqueItems": True}
+        return {**parameter, "schema": {"type": kind, "uniqueItems": True}}
 
-    def _add_body(self, made: Raw, schema: Raw, types: tuple[str, ...], required: bool) -> None:
+    def _add_body(self, operation: Raw, schema: Raw, types: tuple[str, ...], required: bool) -> None:
         if self.version == 2:
-            made["consumes"] = list(types)
-            made["parameters"].insert(0, {"in": "body", "name": "body", "required": required, "schema": schema})
+            operation["consumes"] = list(types)
+            operation["parameters"].insert(0, {"in": "body", "name": "body", "required": required, "schema": schema})
         else:
-            made["requestBody"] = {"content": {kind: {"schema": schema} for kind in types}, "required": required}
+            operation["requestBody"] = {"content": {kind: {"schema": schema} for kind in types}, "required": required}
 
 
 def _kind_of_view(view: type[View]) -> Raw:

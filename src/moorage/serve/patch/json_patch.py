@@ -144,9 +144,9 @@ class _Work:
     def _owned(self, container: Container) -> Container:
         if id(container) in self.own:
             return container
-        made = container.copy()
-        self.own[id(made)] = made
-        return made
+        copied = container.copy()
+        self.own[id(copied)] = copied
+        return copied
 
 
 def _steps(path: str) -> list[str] | None:
@@ -221,10 +221,10 @@ def _from(operation: Raw, kind: str) -> str:
     return str(place)
 
 
-def _present(found: tuple[Container, str] | None, problem: str) -> tuple[Container, str]:
-    if found is None:
+def _present(place: tuple[Container, str] | None, problem: str) -> tuple[Container, str]:
+    if place is None:
         raise _Failed(f"{problem}: {_MISSING}")
-    return found
+    return place
 
 
 @contextmanager
@@ -238,16 +238,16 @@ def _explained(context: str) -> Iterator[None]:
 
 def _do_add(work: _Work, operation: Raw) -> None:
     path = _path(operation, "add")
-    found = _present(work.find_to_write(path), f'add operation does not apply: doc is missing path: "{path}"')
+    place = _present(work.find_to_write(path), f'add operation does not apply: doc is missing path: "{path}"')
     with _explained(f"error in add for path: '{path}'"):
-        _add(*found, operation.get("value"))
+        _add(*place, operation.get("value"))
 
 
 def _do_remove(work: _Work, operation: Raw) -> None:
     path = _path(operation, "remove")
-    found = _present(work.find_to_write(path), f'remove operation does not apply: doc is missing path: "{path}"')
+    place = _present(work.find_to_write(path), f'remove operation does not apply: doc is missing path: "{path}"')
     with _explained(f"error in remove for path: '{path}'"):
-        _remove(*found)
+        _remove(*place)
 
 
 def _do_replace(work: _Work, operation: Raw) -> None:
@@ -277,20 +277,20 @@ def _do_move(work: _Work, operation: Raw) -> None:
         value = _get(container, key)
         _remove(container, key)
     path = _path(operation, "move", _NO_PATH)
-    found = _present(work.find_to_write(path), f"{problem} destination path: {path}")
+    place = _present(work.find_to_write(path), f"{problem} destination path: {path}")
     with _explained(f"error in move for path: '{path}'"):
-        _add(*found, value)
+        _add(*place, value)
 
 
 def _do_copy(work: _Work, operation: Raw) -> None:
     source, problem = _from(operation, "copy"), "copy operation does not apply: doc is missing"
-    found = _present(work.find(source), f"{problem} from path: {source}")
+    place = _present(work.find(source), f"{problem} from path: {source}")
     with _explained(f"error in copy for from: '{source}'"):
-        value = _get(*found)
+        value = _get(*place)
     path = _path(operation, "copy")
-    found = _present(work.find_to_write(path), f"{problem} destination path: {path}")
+    place = _present(work.find_to_write(path), f"{problem} destination path: {path}")
     with _explained("error while adding value during copy"):
-        _add(*found, _copied(work, value))
+        _add(*place, _copied(work, value))
 
 
 def _copied(work: _Work, value: Any) -> Any:
@@ -312,9 +312,9 @@ def _do_test(work: _Work, operation: Raw) -> None:
     path = _path(operation, "test", _NO_PATH)
     expected, value = operation.get("value"), work.root
     if path != "":
-        found = _present(work.find(path), f"test operation does not apply: is missing path: {path}")
+        place = _present(work.find(path), f"test operation does not apply: is missing path: {path}")
         with _explained(f"error in test for path: '{path}'"):
-            value = _get(*found)
+            value = _get(*place)
     try:
         same = _same(value, expected)
     except RecursionError:

@@ -300,11 +300,11 @@ def _new_elements(items: list[Any]) -> list[Any]:
 def _new(value: Any) -> Any:
     """Return a value that was not there before: without null members and without objects that are directives."""
     if isinstance(value, dict):
-        made: Raw = {}
+        merged: Raw = {}
         for name, item in value.items():
             if item is not None:
-                _take(made, name, item)
-        return made
+                _take(merged, name, item)
+        return merged
     return _new_elements(value) if isinstance(value, list) else value
 
 
@@ -354,25 +354,25 @@ def _positions(keys: list[Hashable]) -> dict[Hashable, int]:
     return positions
 
 
-def _sorted(found: Sequence[tuple[int | None, Any]], of_maps: bool) -> list[Any]:
+def _sorted(pairs: Sequence[tuple[int | None, Any]], of_maps: bool) -> list[Any]:
     """By position; elements marked for deletion come last."""
     deleted: list[Any] = []
-    if of_maps and any("$patch" in item for _, item in found):
-        deleted = [item for _, item in found if item.get("$patch") == "delete"]
-        found = [pair for pair in found if pair[1].get("$patch") != "delete"]
-    if any(place is None for place, _ in found):
-        found = _inserted(found)
-    elif len(found) > 1:
-        found = sorted(found, key=lambda pair: pair[0] or 0)
-    return [item for _, item in found] + deleted
+    if of_maps and any("$patch" in item for _, item in pairs):
+        deleted = [item for _, item in pairs if item.get("$patch") == "delete"]
+        pairs = [pair for pair in pairs if pair[1].get("$patch") != "delete"]
+    if any(place is None for place, _ in pairs):
+        pairs = _inserted(pairs)
+    elif len(pairs) > 1:
+        pairs = sorted(pairs, key=lambda pair: pair[0] or 0)
+    return [item for _, item in pairs] + deleted
 
 
-def _inserted(found: Sequence[tuple[int | None, Any]]) -> Sequence[tuple[int | None, Any]]:
+def _inserted(pairs: Sequence[tuple[int | None, Any]]) -> Sequence[tuple[int | None, Any]]:
     """Order elements of which some have no position, as upstream's sort does: such an element is less than all."""
-    if len(found) > 20:
-        return found
+    if len(pairs) > 20:
+        return pairs
     ordered: list[tuple[int | None, Any]] = []
-    for pair in found:
+    for pair in pairs:
         at = len(ordered)
         while at > 0 and _before(pair[0], ordered[at - 1][0]):
             at -= 1

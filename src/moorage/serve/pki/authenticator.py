@@ -79,10 +79,10 @@ class Authenticator:
         if scheme.lower() != "bearer":
             return None
         try:
-            found = self.find(token.strip())
+            user = self.find(token.strip())
         except BadToken:
             return None
-        return found.user if found is not None else None
+        return user.user if user is not None else None
 
     def _by_certificate(self, peer: Peer) -> User | None:
         names = [value for key, value in peer.subject if key == "commonName"]

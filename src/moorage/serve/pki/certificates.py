@@ -304,7 +304,7 @@ def _subject(request: x509.CertificateSigningRequest) -> x509.Name:
     given = request.subject
     several = [given.get_attributes_for_oid(attribute) for attribute in _ATTRIBUTES]
     single = [given.get_attributes_for_oid(attribute)[-1:] for attribute in _SINGLE]
-    values = {(one.oid, str(one.value)): None for found in (*several, *single) for one in found}
+    values = {(one.oid, str(one.value)): None for attributes in (*several, *single) for one in attributes}
     return x509.Name([x509.NameAttribute(oid, value) for oid, value in values])
 
 

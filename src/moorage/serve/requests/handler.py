@@ -261,8 +261,10 @@ class Handler:
         return json_response({"kind": kind.name, "apiVersion": kind.api_version, **answer}, 201)
 
     def _answer_component(self, target: Target, renderer: Renderer) -> Answer:
-        found = Response(200, renderer.object(component(target.name)) if target.name else renderer.page(components()))
-        return msgspec.structs.replace(found, headers=warning_headers([COMPONENT_STATUS.deprecation]))
+        response = Response(
+            200, renderer.object(component(target.name)) if target.name else renderer.page(components())
+        )
+        return msgspec.structs.replace(response, headers=warning_headers([COMPONENT_STATUS.deprecation]))
 
     async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         revision = seen_revision(query_of(request)) if request.query_text else None
@@ -285,7 +287,7 @@ class Handler:
     @operation(lambda local: _operation(local["asked"]))
     async def _lines(self, batches: Batches, renderer: Renderer, asked: Asked) -> AsyncIterator[bytes]:
         """Yield each batch in one chunk; an error is the last line."""
-        told = self._metrics.watch_events.labels(asked.group, asked.version, asked.resource)
+        events = self._metrics.watch_events.labels(asked.group, asked.version, asked.resource)
         running = self._metrics.long_running(asked)
         running.inc()
         try:
@@ -293,7 +295,7 @@ class Handler:
                 if len(batch) > _FEW_EVENTS:
                     await next_turn()
                 renderer.now = self._api.clock()
-                told.inc(len(batch))
+                events.inc(len(batch))
                 if renderer.takes_long(stored_in(batch)):
                     yield await self._api.long_work.run(renderer.events, batch)
                 else:

@@ -149,11 +149,11 @@ class Renderer:
         return _encode(render_partial_metadata_list(objects, metadata, self._meta))
 
     def event(self, event: WatchEvent) -> bytes:
-        found = event.object
-        if isinstance(found.source, Stored):
-            body = self.object(found.source._replace(revision=found.revision))
+        obj = event.object
+        if isinstance(obj.source, Stored):
+            body = self.object(obj.source._replace(revision=obj.revision))
         else:
-            body = self._bookmark(found)
+            body = self._bookmark(obj)
         return b'{"type":"%b","object":%b}\n' % (event.type.value.encode(), body)
 
     def events(self, batch: Iterable[WatchEvent]) -> bytes:
@@ -171,11 +171,11 @@ class Renderer:
             self.kind, objects, self.now, self.include, metadata, headers=headers, api_version=self._meta
         )
 
-    def _bookmark(self, found: Object) -> bytes:
-        metadata: Raw = {"resourceVersion": str(found.revision), "creationTimestamp": None, **found.raw["metadata"]}
+    def _bookmark(self, obj: Object) -> bytes:
+        metadata: Raw = {"resourceVersion": str(obj.revision), "creationTimestamp": None, **obj.raw["metadata"]}
         raw: Raw = {"kind": self.kind.name, "apiVersion": self.kind.api_version, "metadata": metadata}
         if self.form.shows is As.TABLE:
-            table = self._table([], {"resourceVersion": str(found.revision)}, headers=False)
+            table = self._table([], {"resourceVersion": str(obj.revision)}, headers=False)
             return _encode({**table, "rows": [{"cells": [], "object": raw}]})
         if self.form.shows is not As.OBJECT:
             raw = render_partial_metadata(raw, self._meta)
@@ -184,7 +184,7 @@ class Renderer:
 
 def stored_in(batch: Iterable[WatchEvent]) -> Iterable[Stored]:
     """Yield what is stored of the objects in a batch: bookmarks have nothing."""
-    return (found for event in batch if isinstance(found := event.object.source, Stored))
+    return (source for event in batch if isinstance(source := event.object.source, Stored))
 
 
 def _page_metadata(page: Page) -> Raw:

@@ -120,10 +120,10 @@ class WebPaths:
             return json_response({"paths": sorted(_paths(self._served))})
         if self._tokens is not None and (keys := answer_key_discovery(path, self._tokens, self.url)) is not None:
             return keys
-        found = answer_discovery(path, accept, self._served)
-        if found is None:
+        discovery = answer_discovery(path, accept, self._served)
+        if discovery is None:
             raise no_such_path()
-        return _unless_known(request, found)
+        return _unless_known(request, discovery)
 
     def _health(self, path: str, request: Request) -> Response:
         root, _, single = path[1:].partition("/")
@@ -176,10 +176,10 @@ def _openapi(path: str, request: Request, served: Resources) -> Response:
         body = (openapi_v3(group_version, kinds) or custom_openapi_v3(group_version, custom)) if known else None
     if body is None:
         raise no_such_path()
-    tag, asked = etag_of(body), request.query.get("hash") if path.startswith("/openapi/v3/") else ""
-    if asked and asked != tag:
+    tag, requested = etag_of(body), request.query.get("hash") if path.startswith("/openapi/v3/") else ""
+    if requested and requested != tag:
         return Response(301, b"", _TEXT, (("Location", f"{path}?hash={tag}"),))
-    kept = "public, immutable" if asked else "public"
+    kept = "public, immutable" if requested else "public"
     headers = (("ETag", f'"{tag}"'), ("Vary", "Accept"), ("Cache-Control", kept))
     return _unless_known(request, Response(200, body, media_type, headers))
 

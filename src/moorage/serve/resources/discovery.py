@@ -51,11 +51,11 @@ def aggregated_version(accept: str) -> str:
     """Return the version of aggregated discovery that an Accept header prefers to the plain form, or ""."""
     for media_type in accept.split(","):
         essence, *parameters = (piece.strip() for piece in media_type.split(";"))
-        asked = dict(parameter.partition("=")[::2] for parameter in parameters)
-        if essence in (_PLAIN_TYPE, "*/*", "application/*") and "as" not in asked:
+        wanted = dict(parameter.partition("=")[::2] for parameter in parameters)
+        if essence in (_PLAIN_TYPE, "*/*", "application/*") and "as" not in wanted:
             return ""
-        if essence == _PLAIN_TYPE and (asked.get("g"), asked["as"]) == (_AGGREGATED_GROUP, _AGGREGATED):
-            version = asked.get("v", "")
+        if essence == _PLAIN_TYPE and (wanted.get("g"), wanted["as"]) == (_AGGREGATED_GROUP, _AGGREGATED):
+            version = wanted.get("v", "")
             if version in _AGGREGATED_VERSIONS:
                 return version
     return ""
@@ -82,10 +82,10 @@ def _group_members(group: str, versions: list[str]) -> Raw:
 
 
 def render_resource_list(group: str, version: str, served: Resources) -> Raw | None:
-    found = served.groups.get(group, {}).get(version)
-    if found is None:
+    resources = served.groups.get(group, {}).get(version)
+    if resources is None:
         return None
-    listed = [entry for resource in found for entry in _plain_resource(resource)]
+    listed = [entry for resource in resources for entry in _plain_resource(resource)]
     group_version = f"{group}/{version}" if group else version
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": listed}
 

@@ -200,8 +200,8 @@ def _custom_reader(kind: ServedKind, field: str) -> Reader:
     find = compile_path(f".{field}")
 
     def read_field(raw: Raw) -> str:
-        found = find(raw)
-        return go_text(found[0]) if found and found[0] is not None else ""
+        values = find(raw)
+        return go_text(values[0]) if values and values[0] is not None else ""
 
     return read_field
 

@@ -56,10 +56,10 @@ def _position(kind: Kind) -> tuple[int, str, tuple[int, int, int, str], str]:
 
 def version_priority(version: str) -> tuple[int, int, int, str]:
     """Return the key by which versions are sorted: stable ones, beta, alpha, then names of any other form."""
-    found = _VERSION.fullmatch(version)
-    if found is None:
+    match = _VERSION.fullmatch(version)
+    if match is None:
         return 3, 0, 0, version
-    major, stage, minor = found.groups()
+    major, stage, minor = match.groups()
     return (None, "beta", "alpha").index(stage), -int(major), -int(minor or 0), version
 
 
@@ -116,12 +116,12 @@ class Resources:
 
     def serve(self, definition: str, kinds: Iterable[CustomKind]) -> None:
         """Serve these kinds, one for each version, in place of those that the definition had before."""
-        found = tuple(kinds)
-        found = tuple(one for one in found if (one.group, one.version, one.plural) not in self._built_in)
-        if not found and definition not in self._custom:
+        custom = tuple(kinds)
+        custom = tuple(one for one in custom if (one.group, one.version, one.plural) not in self._built_in)
+        if not custom and definition not in self._custom:
             return
-        if found:
-            self._custom[definition] = found
+        if custom:
+            self._custom[definition] = custom
         else:
             del self._custom[definition]
         self._remembered.clear()
@@ -136,17 +136,17 @@ class Resources:
     @cached_property
     def groups(self) -> dict[str, dict[str, list[Kind]]]:
         """The kinds by group and version."""
-        found: dict[str, dict[str, list[Kind]]] = {}
+        groups: dict[str, dict[str, list[Kind]]] = {}
         for (group, version, _), kind in self.table.items():
-            found.setdefault(group, {}).setdefault(version, []).append(kind)
-        return found
+            groups.setdefault(group, {}).setdefault(version, []).append(kind)
+        return groups
 
     def remembered(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what was made for this key since the last change."""
         if key not in self._remembered:
             self._remembered[key] = make()
-        made: Made = self._remembered[key]
-        return made
+        value: Made = self._remembered[key]
+        return value
 
 
 #: An API server with the default gates and no custom kinds.
@@ -218,11 +218,11 @@ def _in_namespace(segments: list[str]) -> tuple[str, str, list[str]]:
 
 def _verb(method: str, kind: Kind, name: str, subresource: str) -> str:
     if subresource:
-        found = kind.subresource(subresource)
-        if found is None:
+        below = kind.subresource(subresource)
+        if below is None:
             raise _not_served(kind, name)
         verb = "create" if method == "POST" else _VERBS_ON_ONE.get(method, "")
-        verbs = found.verbs
+        verbs = below.verbs
     else:
         verb = (_VERBS_ON_ONE if name else _VERBS_ON_MANY).get(method, "")
         verbs = kind.verbs

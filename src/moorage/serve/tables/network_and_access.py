@@ -207,10 +207,10 @@ def _service(row: Row) -> str:
 
 
 def _available(row: Row) -> str:
-    found: Raw = next(
+    available: Raw = next(
         (condition for condition in row.status.get("conditions") or () if condition.get("type") == "Available"), {}
     )
-    status, reason = found.get("status", "Unknown"), found.get("reason")
+    status, reason = available.get("status", "Unknown"), available.get("reason")
     return f"{status} ({reason})" if reason and status != "True" else status
 
 
@@ -225,10 +225,10 @@ _FLOW = "flowcontrol.apiserver.k8s.io/v1"
 
 
 def _dangling(row: Row) -> str:
-    found: Raw = next(
+    dangling: Raw = next(
         (condition for condition in row.status.get("conditions") or () if condition.get("type") == "Dangling"), {}
     )
-    return str(found.get("status", "?"))
+    return str(dangling.get("status", "?"))
 
 
 TABLES[_FLOW, "FlowSchema"] = table(
@@ -340,8 +340,8 @@ def _ports(row: Row) -> str:
 
 
 def _addresses(row: Row) -> str:
-    found = [address for endpoint in row.raw.get("endpoints") or () for address in endpoint.get("addresses") or ()]
-    return _list_text(found, len(found), nothing=UNSET)
+    addresses = [address for endpoint in row.raw.get("endpoints") or () for address in endpoint.get("addresses") or ()]
+    return _list_text(addresses, len(addresses), nothing=UNSET)
 
 
 TABLES["v1", "Endpoints"] = table(NAME, Column("Endpoints", "The ready addresses and ports.", _endpoints), AGE)
@@ -367,10 +367,10 @@ def _role(row: Row) -> str:
 
 def _subjects(kind: str) -> Cell:
     def cell(row: Row) -> str:
-        found = [subject for subject in row.raw.get("subjects") or () if subject.get("kind") == kind]
+        subjects = [subject for subject in row.raw.get("subjects") or () if subject.get("kind") == kind]
         if kind == "ServiceAccount":
-            return ", ".join(f"{subject.get('namespace', '')}/{subject.get('name', '')}" for subject in found)
-        return ", ".join(subject.get("name", "") for subject in found)
+            return ", ".join(f"{subject.get('namespace', '')}/{subject.get('name', '')}" for subject in subjects)
+        return ", ".join(subject.get("name", "") for subject in subjects)
 
     return cell
 

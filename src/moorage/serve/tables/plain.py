@@ -115,8 +115,8 @@ def _external_ips(row: Row) -> str:
         return str(row.spec.get("externalName") or "")
     if kind == "LoadBalancer":
         ingress = part(row.status, "loadBalancer").get("ingress") or ()
-        found = sorted({point.get("ip") or point.get("hostname") or "" for point in ingress} - {""})
-        return ",".join([*found, *listed]) or "<pending>"
+        points = sorted({point.get("ip") or point.get("hostname") or "" for point in ingress} - {""})
+        return ",".join([*points, *listed]) or "<pending>"
     return ",".join(listed) or NONE if kind in ("ClusterIP", "NodePort") else UNKNOWN
 
 

@@ -69,8 +69,8 @@ def render_table(
 
 def render_row(table: Table, raw: Raw, ages: Ages, include_object: IncludeObject, api_version: str) -> Raw:
     row: Raw = {"cells": _cells(table, raw, ages)}
-    if table.conditions is not None and (found := _conditions(table, raw)):
-        row["conditions"] = found
+    if table.conditions is not None and (conditions := _conditions(table, raw)):
+        row["conditions"] = conditions
     if include_object == "Metadata":
         row["object"] = render_partial_metadata(raw, api_version)
     elif include_object == "Object":

@@ -136,10 +136,10 @@ def read_verification_keys(pem: bytes) -> list[VerificationKey]:
 
     Raises TokenKeyError if the file has no key.
     """
-    found = [key for block in _PEM.finditer(pem) if (key := _public_half(block[0], block[1])) is not None]
-    if not found:
+    keys = [key for block in _PEM.finditer(pem) if (key := _public_half(block[0], block[1])) is not None]
+    if not keys:
         raise TokenKeyError("data does not contain any valid RSA or ECDSA public keys")
-    return [VerificationKey(key) for key in found]
+    return [VerificationKey(key) for key in keys]
 
 
 def _public_half(pem: bytes, label: bytes) -> PublicHalf | None:

@@ -137,17 +137,17 @@ async def _bound(api: Api, namespace: str, account: str, named: BoundObjectRefer
         raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={named.kind}")
     view = await _view(api, kind, namespace, named.name)
     if kind is KINDS.POD and view.spec.serviceAccountName != account:
-        said = "to pod running with different serviceaccount name."
-        raise bad_request(f'cannot bind token for serviceaccount "{account}" {said}')
+        reason = "to pod running with different serviceaccount name."
+        raise bad_request(f'cannot bind token for serviceaccount "{account}" {reason}')
     uid = view.metadata.uid
     if named.uid and named.uid != uid:
-        said = "does not match the UID in record. The object might have been deleted and then recreated"
-        why = f"the UID in the bound object reference ({named.uid}) {said}"
+        reason = "does not match the UID in record. The object might have been deleted and then recreated"
+        why = f"the UID in the bound object reference ({named.uid}) {reason}"
         raise _conflict(kind.name, "", kind.name, named.name, why)
-    found = {kind.singular: ObjectClaim(named.name, uid)}
+    bound = {kind.singular: ObjectClaim(named.name, uid)}
     if kind is KINDS.POD and view.spec.nodeName:
-        found["node"] = await _node_of_pod(api, view.spec.nodeName)
-    return found
+        bound["node"] = await _node_of_pod(api, view.spec.nodeName)
+    return bound
 
 
 async def _node_of_pod(api: Api, name: str) -> ObjectClaim:
@@ -192,10 +192,10 @@ def review_token(raw: Raw, asking: Reviewer) -> Raw:
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
     try:
-        found, why = asking.authenticator.find(token, audiences), _UNKNOWN
+        user, why = asking.authenticator.find(token, audiences), _UNKNOWN
     except BadToken as refusal:
-        found, why = None, f"[{_UNKNOWN}, {refusal}]"
+        user, why = None, f"[{_UNKNOWN}, {refusal}]"
     status: Raw = {"user": {}, "error": why}
-    if found is not None:
-        status = {"authenticated": True, "user": shown_user(found.user), "audiences": list(found.audiences)}
+    if user is not None:
+        status = {"authenticated": True, "user": shown_user(user.user), "audiences": list(user.audiences)}
     return {"metadata": raw.get("metadata") or {}, "spec": raw["spec"], "status": status}

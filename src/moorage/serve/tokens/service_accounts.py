@@ -159,14 +159,14 @@ class ServiceAccountTokens:
         Without audiences it must be for the API server.
         """
         digest = hashlib.sha256(text.encode("utf-8", "replace")).digest()
-        found = self._remembered.get(digest)
-        if found is None:
+        remembered = self._remembered.get(digest)
+        if remembered is None:
             token = read_token(text)
             if token is None or token.issuer not in (*self.settings.issuers, SECRET_ISSUER):
                 return None
-            found = self._verified(token)
+            remembered = self._verified(token)
         own = self.settings.api_audiences
-        claims = found.claims
+        claims = remembered.claims
         meant = (claims.audiences if isinstance(claims, TokenClaims) else ()) or own
         wanted = tuple(audiences) or own
         common = tuple(one for one in wanted if one in meant)
@@ -176,13 +176,13 @@ class ServiceAccountTokens:
             self._check_times(claims)
         try:
             if isinstance(claims, TokenClaims):
-                self._check_objects(claims, found.seen)
+                self._check_objects(claims, remembered.seen)
             else:
                 self._check_secret(claims, text)
         except BadToken as refusal:
             raise RevokedToken(*refusal.args) from None
-        self._remember(digest, found)
-        return Authenticated(found.user, common)
+        self._remember(digest, remembered)
+        return Authenticated(remembered.user, common)
 
     def _verified(self, token: UnverifiedToken) -> _Remembered:
         """Check the signature. Raises BadToken."""
@@ -198,12 +198,12 @@ class ServiceAccountTokens:
             raise BadToken("service account token claims could not be validated") from None
         return _Remembered(claims, claims.user, {})
 
-    def _remember(self, digest: bytes, found: _Remembered) -> None:
+    def _remember(self, digest: bytes, remembered: _Remembered) -> None:
         """Keep a token as the newest one; the one that was not used for longest makes room."""
         self._remembered.pop(digest, None)
         if len(self._remembered) >= _MAX_REMEMBERED:
             del self._remembered[next(iter(self._remembered))]
-        self._remembered[digest] = found
+        self._remembered[digest] = remembered
 
     def _check_times(self, claims: TokenClaims) -> None:
         now = self._clock()
@@ -240,8 +240,8 @@ class ServiceAccountTokens:
                 continue
             metadata = _view(kind, stored).metadata
             if metadata.uid != named.uid:
-                said = f"does not match service account {kind.singular} ref claim ({named.uid})"
-                raise BadToken(f"{kind.singular} UID ({metadata.uid}) {said}")
+                reason = f"does not match service account {kind.singular} ref claim ({named.uid})"
+                raise BadToken(f"{kind.singular} UID ({metadata.uid}) {reason}")
             if self._is_gone(metadata):
                 raise BadToken(_INVALIDATED)
             if metadata.deletionTimestamp is None:

@@ -217,13 +217,13 @@ def _validate_mutation(mutation: views.Mutation, path: str) -> FieldErrors:
         yield from field.required_one_of(kind, _PATCHES, f"{path}.patchType")
         return
     own, other = ("jsonPatch", "applyConfiguration") if kind == "JSONPatch" else ("applyConfiguration", "jsonPatch")
-    made = getattr(mutation, own)
-    if made is None:
+    patch = getattr(mutation, own)
+    if patch is None:
         yield field.required(f"{path}.{own}", f"must be specified when patchType is {kind}")
-    elif not made.expression.strip():
+    elif not patch.expression.strip():
         yield field.required(f"{path}.{own}.expression")
     else:
-        yield from validate_syntax(made.expression, f"{path}.{own}.expression")
+        yield from validate_syntax(patch.expression, f"{path}.{own}.expression")
     if getattr(mutation, other) is not None:
         yield field.invalid(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
 

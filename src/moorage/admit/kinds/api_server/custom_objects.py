@@ -123,8 +123,8 @@ def _with_rules(
         return CustomFindings(errors, [])
     if any(error.kind in _BLOCKING for error in errors):
         return CustomFindings([*errors, _RULES_NOT_CHECKED], [])
-    found = check_rules(tree, new, old, correlation)
-    return CustomFindings([*errors, *found.errors], found.warnings)
+    checked = check_rules(tree, new, old, correlation)
+    return CustomFindings([*errors, *checked.errors], checked.warnings)
 
 
 def finalizer_warnings(new: Raw, old: Raw | None) -> list[str]:

@@ -246,13 +246,13 @@ def _validate_level_spec(name: str, spec: views.PriorityLevelConfigurationSpec) 
 
 
 def _validate_shares(
-    found: views.ExemptPriorityLevelConfiguration | views.LimitedPriorityLevelConfiguration, path: str
+    configuration: views.ExemptPriorityLevelConfiguration | views.LimitedPriorityLevelConfiguration, path: str
 ) -> FieldErrors:
-    shares, percent = found.nominalConcurrencyShares, found.lendablePercent
+    shares, percent = configuration.nominalConcurrencyShares, configuration.lendablePercent
     if shares is not None and shares < 0:
         yield field.invalid(f"{path}.nominalConcurrencyShares", shares, "must be a non-negative integer")
-    if isinstance(found, views.LimitedPriorityLevelConfiguration):
-        yield from _validate_response(found.limitResponse, f"{path}.limitResponse")
+    if isinstance(configuration, views.LimitedPriorityLevelConfiguration):
+        yield from _validate_response(configuration.limitResponse, f"{path}.limitResponse")
     if percent is not None and not 0 <= percent <= 100:
         yield field.invalid(f"{path}.lendablePercent", percent, "must be between 0 and 100, inclusive")
 

@@ -78,10 +78,10 @@ def validate_expression(
     from moorage.match.cel import types
     from moorage.match.cel.program import compile_expression, render_issues
 
-    found = compile_expression(expression, _environment(has_params, has_authorizer, has_variables))
-    if isinstance(found, list):
-        return [invalid(path, expression, render_issues(expression, found))]
-    kind = found.result_type
+    program = compile_expression(expression, _environment(has_params, has_authorizer, has_variables))
+    if isinstance(program, list):
+        return [invalid(path, expression, render_issues(expression, program))]
+    kind = program.result_type
     if not results or kind.declared_name in results or kind in (types.DYN, types.ANY):
         return []
     names = " ".join(results)
@@ -96,10 +96,10 @@ def validate_syntax(expression: str, path: str) -> list[FieldError]:
     from moorage.match.cel.program import render_issues
 
     try:
-        found = parse(Source(expression))
+        syntax = parse(Source(expression))
     except RecursionError:
         return [invalid(path, expression, "max recursion depth exceeded")]
-    return [invalid(path, expression, render_issues(expression, found))] if isinstance(found, list) else []
+    return [invalid(path, expression, render_issues(expression, syntax))] if isinstance(syntax, list) else []
 
 
 FAILURE_POLICIES, MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")

@@ -72,8 +72,8 @@ _is_hexadecimal = re.compile(r"[0-9a-fA-F]*\Z").match
 DeviceID = tuple[str, str, str, str]
 
 
-def device_id(found: views.DeviceRequestAllocationResult | views.AllocatedDeviceStatus) -> DeviceID:
-    return (found.driver, found.pool, found.device, found.shareID or "")
+def device_id(device: views.DeviceRequestAllocationResult | views.AllocatedDeviceStatus) -> DeviceID:
+    return (device.driver, device.pool, device.device, device.shareID or "")
 
 
 def check_admin_label(namespace: str, path: str, labels_of: NamespaceLabels) -> FieldErrors:

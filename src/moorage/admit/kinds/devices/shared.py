@@ -69,22 +69,22 @@ _REASON_ERROR = regex_error(
 )
 
 
-def validate_list(found: Sequence[Any], limit: int, validate: ValidateItem, path: str) -> FieldErrors:
+def validate_list(items: Sequence[Any], limit: int, validate: ValidateItem, path: str) -> FieldErrors:
     """Check each item of a list, or only its size if there are too many of them."""
-    if len(found) > limit:
-        yield too_many(path, len(found), limit)
+    if len(items) > limit:
+        yield too_many(path, len(items), limit)
         return
-    for index, item in enumerate(found):
+    for index, item in enumerate(items):
         yield from validate(item, f"{path}[{index}]")
 
 
 def validate_set(
-    found: Sequence[Item], limit: int, validate: ValidateItem, key: Callable[[Item], Hashable], path: str
+    items: Sequence[Item], limit: int, validate: ValidateItem, key: Callable[[Item], Hashable], path: str
 ) -> FieldErrors:
     """Check a list whose items must differ by their keys."""
-    yield from validate_list(found, limit, validate, path)
-    if len(found) <= limit:
-        yield from duplicate_errors(map(key, found), path)
+    yield from validate_list(items, limit, validate, path)
+    if len(items) <= limit:
+        yield from duplicate_errors(map(key, items), path)
 
 
 def duplicate_errors(keys: Iterable[Hashable], path: str) -> FieldErrors:
@@ -96,13 +96,13 @@ def duplicate_errors(keys: Iterable[Hashable], path: str) -> FieldErrors:
 
 
 def validate_map(
-    found: Mapping[str, Any], limit: int | None, max_shown: int, key_rule: ValidateItem, rule: ValidateItem, path: str
+    entries: Mapping[str, Any], limit: int | None, max_shown: int, key_rule: ValidateItem, rule: ValidateItem, path: str
 ) -> FieldErrors:
     """Check the keys, reported at the path of the map, and the values of a map."""
-    if limit is not None and len(found) > limit:
-        yield too_many(path, len(found), limit)
+    if limit is not None and len(entries) > limit:
+        yield too_many(path, len(entries), limit)
         return
-    for key, value in found.items():
+    for key, value in entries.items():
         yield from key_rule(key, path)
         yield from rule(value, f"{path}[{_shortened(key, max_shown)}]")
 

@@ -149,10 +149,10 @@ def _validate_attribute(attribute: DeviceAttribute, path: str) -> FieldErrors:
         elif name == "versions":
             yield from validate_list(values, len(values), _validate_version, f"{path}.versions")
     single = sum(getattr(attribute, name) is not None for name in ("bool", "int", "string", "version"))
-    found = single + sum(getattr(attribute, name) is not ABSENT_LIST for name in _LISTS)
-    if found == 0:
+    number = single + sum(getattr(attribute, name) is not ABSENT_LIST for name in _LISTS)
+    if number == 0:
         yield invalid(path, "", ONE_VALUE)
-    elif found > 1:
+    elif number > 1:
         yield invalid(path, AsJSON(internal_form(attribute)), ONE_VALUE)
 
 
@@ -250,23 +250,23 @@ def validate_counters(name: str, name_at: str, counters: dict[str, Counter], pat
 
 
 def _validate_device_place(device: Device, path: str, options: ValidationOptions) -> FieldErrors:
-    found: list[str] = []
+    places: list[str] = []
     if device.nodeName:
-        found.append("`nodeName`")
+        places.append("`nodeName`")
         yield from validate_node_name(device.nodeName, f"{path}.nodeName")
     elif device.nodeName is not None:
         yield invalid(f"{path}.nodeName", device.nodeName, "must not be empty")
     if device.nodeSelector is not None:
-        found.append("`nodeSelector`")
+        places.append("`nodeSelector`")
         yield from validate_node_selector(device.nodeSelector, f"{path}.nodeSelector", options)
     if device.allNodes:
-        found.append("`allNodes`")
+        places.append("`allNodes`")
     elif device.allNodes is not None:
         yield invalid(f"{path}.allNodes", device.allNodes, UNSET_OR_TRUE)
-    if not found:
+    if not places:
         yield required(path, _ONE_PLACE)
-    elif len(found) > 1:
-        yield invalid(path, f"{{{', '.join(found)}}}", _ONE_PLACE)
+    elif len(places) > 1:
+        yield invalid(path, f"{{{', '.join(places)}}}", _ONE_PLACE)
 
 
 def validate_node_name(name: str, path: str) -> FieldErrors:
@@ -357,15 +357,15 @@ def _validate_counter_set(counters: CounterSet, path: str) -> FieldErrors:
 
 def _validate_place(spec: ResourceSliceSpec, options: ValidationOptions) -> FieldErrors:
     """Check that the slice says in one way on which nodes its devices are."""
-    found: list[str] = []
+    places: list[str] = []
     if spec.nodeName:
-        found.append("`nodeName`")
+        places.append("`nodeName`")
         yield from validate_node_name(spec.nodeName, "spec.nodeName")
     elif spec.nodeName is not None:
         detail = "must be either unset or set to a non-empty string"
         yield invalid("spec.nodeName", spec.nodeName, detail)
     if spec.nodeSelector is not None:
-        found.append("`nodeSelector`")
+        places.append("`nodeSelector`")
         yield from validate_node_selector(spec.nodeSelector, "spec.nodeSelector", options)
         terms = spec.nodeSelector.nodeSelectorTerms
         if len(terms) != 1:
@@ -374,13 +374,13 @@ def _validate_place(spec: ResourceSliceSpec, options: ValidationOptions) -> Fiel
     for name in ("allNodes", "perDeviceNodeSelection"):
         value = getattr(spec, name)
         if value:
-            found.append(f"`{name}`")
+            places.append(f"`{name}`")
         elif value is not None:
             yield invalid(f"spec.{name}", value, UNSET_OR_TRUE)
-    if not found:
+    if not places:
         yield required("spec", _ONE_PLACE_OF_SLICE)
-    elif len(found) > 1:
-        yield invalid("spec", f"{{{', '.join(found)}}}", f"{_ONE_PLACE_OF_SLICE}, but multiple fields are set")
+    elif len(places) > 1:
+        yield invalid("spec", f"{{{', '.join(places)}}}", f"{_ONE_PLACE_OF_SLICE}, but multiple fields are set")
 
 
 def _options(gates: GateSet, old: ResourceSlice | None) -> ValidationOptions:

@@ -81,10 +81,10 @@ def _validate_address(address: EndpointAddress, path: str) -> FieldErrors:
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:
     """Return the address; an IPv4 address that is written as an IPv6 one is an IPv4 address, as in Go."""
     try:
-        found = ip_address(".".join(part.lstrip("0") or "0" for part in text.split(".")) if ":" not in text else text)
+        address = ip_address(".".join(part.lstrip("0") or "0" for part in text.split(".")) if ":" not in text else text)
     except ValueError:
         return None
-    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+    return address.ipv4_mapped or address if isinstance(address, IPv6Address) else address
 
 
 def validate_endpoint_ip(text: str, path: str) -> FieldErrors:
@@ -120,9 +120,9 @@ def _validate_core_port(port: EndpointPort, path: str, *, needs_name: bool) -> F
         yield from validate_label_name(port.appProtocol, f"{path}.appProtocol")
 
 
-def validate_endpoint_slice(found: slices.EndpointSlice, options: ValidationOptions) -> FieldErrors:
-    yield from _validate_slice(found)
-    yield from _validate_all_endpoints(found)
+def validate_endpoint_slice(endpoint_slice: slices.EndpointSlice, options: ValidationOptions) -> FieldErrors:
+    yield from _validate_slice(endpoint_slice)
+    yield from _validate_all_endpoints(endpoint_slice)
 
 
 def validate_endpoint_slice_update(
@@ -134,14 +134,14 @@ def validate_endpoint_slice_update(
     yield from validate_immutable(new.addressType, old.addressType, "addressType")
 
 
-def _validate_slice(found: slices.EndpointSlice) -> FieldErrors:
-    yield from validate_object_meta(found.metadata, "metadata")
-    yield from field.required_one_of(found.addressType, _ADDRESS_TYPES, "addressType")
-    if len(found.ports) > _MAX_PORTS:
-        yield field.too_many("ports", len(found.ports), _MAX_PORTS)
+def _validate_slice(endpoint_slice: slices.EndpointSlice) -> FieldErrors:
+    yield from validate_object_meta(endpoint_slice.metadata, "metadata")
+    yield from field.required_one_of(endpoint_slice.addressType, _ADDRESS_TYPES, "addressType")
+    if len(endpoint_slice.ports) > _MAX_PORTS:
+        yield field.too_many("ports", len(endpoint_slice.ports), _MAX_PORTS)
         return
-    repeated = set(repeated_places([port.name or "" for port in found.ports]))
-    for index, port in enumerate(found.ports):
+    repeated = set(repeated_places([port.name or "" for port in endpoint_slice.ports]))
+    for index, port in enumerate(endpoint_slice.ports):
         path, name = f"ports[{index}]", port.name or ""
         if name:
             yield from validate_dns_label(name, f"{path}.name")
@@ -155,12 +155,12 @@ def _validate_slice(found: slices.EndpointSlice) -> FieldErrors:
             yield from validate_label_name(port.appProtocol, f"{path}.appProtocol")
 
 
-def _validate_all_endpoints(found: slices.EndpointSlice) -> FieldErrors:
-    if len(found.endpoints) > _MAX_ENDPOINTS:
-        yield field.too_many("endpoints", len(found.endpoints), _MAX_ENDPOINTS)
+def _validate_all_endpoints(endpoint_slice: slices.EndpointSlice) -> FieldErrors:
+    if len(endpoint_slice.endpoints) > _MAX_ENDPOINTS:
+        yield field.too_many("endpoints", len(endpoint_slice.endpoints), _MAX_ENDPOINTS)
         return
-    for index, endpoint in enumerate(found.endpoints):
-        yield from _validate_endpoint(endpoint, found.addressType, f"endpoints[{index}]")
+    for index, endpoint in enumerate(endpoint_slice.endpoints):
+        yield from _validate_endpoint(endpoint, endpoint_slice.addressType, f"endpoints[{index}]")
 
 
 def _validate_endpoint(endpoint: slices.Endpoint, address_type: str, path: str) -> FieldErrors:
@@ -262,19 +262,19 @@ def endpoints_warnings(endpoints: Endpoints) -> list[str]:
     ]
 
 
-def endpoint_slice_warnings(found: slices.EndpointSlice) -> list[str]:
-    if _is_managed(found.metadata) or found.addressType == "FQDN":
+def endpoint_slice_warnings(endpoint_slice: slices.EndpointSlice) -> list[str]:
+    if _is_managed(endpoint_slice.metadata) or endpoint_slice.addressType == "FQDN":
         return []
     return [
         warning
-        for index, endpoint in enumerate(found.endpoints)
+        for index, endpoint in enumerate(endpoint_slice.endpoints)
         for place, address in enumerate(endpoint.addresses)
         for warning in _ip_warnings(f"endpoints[{index}].addresses[{place}]", address)
     ]
 
 
-def address_type_warnings(found: slices.EndpointSlice) -> list[str]:
-    return ["spec.addressType: FQDN endpoints are deprecated"] if found.addressType == "FQDN" else []
+def address_type_warnings(endpoint_slice: slices.EndpointSlice) -> list[str]:
+    return ["spec.addressType: FQDN endpoints are deprecated"] if endpoint_slice.addressType == "FQDN" else []
 
 
 _LISTS = ("endpoints", "ports")

@@ -170,14 +170,14 @@ def validate_path_segment(value: str, path: str) -> list[FieldError]:
     return [field.invalid(path, value, message) for message in path_segment_errors(value)]
 
 
-def validate_ingress_class(found: views.IngressClass, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(found.metadata, "metadata", namespaced=False)
-    controller = found.spec.controller
+def validate_ingress_class(ingress_class: views.IngressClass, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(ingress_class.metadata, "metadata", namespaced=False)
+    controller = ingress_class.spec.controller
     if byte_length(controller) > _MAX_CONTROLLER_LENGTH:
         yield field.too_long("spec.controller", _MAX_CONTROLLER_LENGTH)
     yield from _validate_prefixed_path(controller, "spec.controller")
-    if found.spec.parameters is not None:
-        yield from _validate_parameters(found.spec.parameters, "spec.parameters")
+    if ingress_class.spec.parameters is not None:
+        yield from _validate_parameters(ingress_class.spec.parameters, "spec.parameters")
 
 
 def validate_ingress_class_update(
@@ -256,18 +256,18 @@ def validate_address_update(new: IPAddress, old: IPAddress, options: ValidationO
         yield field.invalid("spec.parentRef", AsJSON(internal_form(new.spec.parentRef)), FIELD_IS_IMMUTABLE)
 
 
-def validate_service_cidr(found: ServiceCIDR, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(found.metadata, "metadata", namespaced=False)
-    yield from _validate_ranges(found)
+def validate_service_cidr(service_cidr: ServiceCIDR, options: ValidationOptions) -> FieldErrors:
+    yield from validate_object_meta(service_cidr.metadata, "metadata", namespaced=False)
+    yield from _validate_ranges(service_cidr)
 
 
-def _validate_ranges(found: ServiceCIDR) -> FieldErrors:
-    path, ranges = "spec.cidrs", found.spec.cidrs
+def _validate_ranges(service_cidr: ServiceCIDR) -> FieldErrors:
+    path, ranges = "spec.cidrs", service_cidr.spec.cidrs
     if not ranges:
         yield field.required(path, "at least one CIDR required")
         return
     if len(ranges) > 2:
-        yield field.invalid(path, AsJSON(internal_form(found.spec)), "may only hold up to 2 values")
+        yield field.invalid(path, AsJSON(internal_form(service_cidr.spec)), "may only hold up to 2 values")
         return
     for index, text in enumerate(ranges):
         messages = canonical_cidr_errors(text)
