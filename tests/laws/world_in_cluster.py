@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from tests.laws.random_worlds import World, reports_unready
 from tests.laws.world_picture import (
     COMPARED,
     ENDLESS,
+    EVICTED,
     REASON_OF_REFUSED,
     REFUSED,
     Line,
@@ -27,7 +28,7 @@ from tests.unit.plan.planning import Raw
 from tests.virtual_cluster import VirtualCluster
 from tests.virtual_time import BASE, run_virtual
 
-from moorage.client.protocol import Object
+from moorage.client.protocol import Object, PatchType
 from moorage.cluster.transfer.importing import import_objects
 from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
 from moorage.control.framework.controller import ControllerContext
@@ -74,6 +75,12 @@ def picture_of_cluster(world: World, seconds: float) -> Picture:
     return run_virtual(happen())
 
 
+#: How long a cluster is let be before a story begins.
+REST_SECONDS = 60.0
+#: Which node gets which taints, one after the other, and how many seconds pass then.
+Story = Sequence[tuple[str, list[Raw], float]]
+
+
 class ServerRefusals(NamedTuple):
     """What the API server refuses of a world: documents, and pods that controllers want to create."""
 
@@ -88,6 +95,20 @@ def refusals_in_cluster(world: World) -> ServerRefusals:
         cluster = _Cluster(world)
         await cluster.objects(1.0, ())
         return ServerRefusals(cluster.refusals, cluster.refused_creates)
+
+    return run_virtual(happen())
+
+
+def evictions_in_cluster(world: World, story: Story) -> Counter[Line] | None:
+    """Apply the world, let the story happen, and return the pods that taints have evicted; None if without end."""
+
+    async def happen() -> Counter[Line] | None:
+        cluster = _Cluster(world, story)
+        await cluster.objects(REST_SECONDS, ())
+        if cluster.history.is_endless:
+            return None
+        lines = cluster.history.lines()
+        return Counter({line: count for line, count in lines.items() if line.state == EVICTED})
 
     return run_virtual(happen())
 
@@ -117,8 +138,8 @@ class _Silent:
 class _Cluster:
     """One world as it happens."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, story: Story = ()) -> None:
+        self._world, self._story = world, story
         self._store = MemoryStore()
         #: What the API server says of the documents that it refuses, by kind, namespace and name.
         self.refusals: dict[str, str] = {}
@@ -165,6 +186,11 @@ class _Cluster:
         tasks = [asyncio.create_task(run) for run in (kubelets.run(), scheduler.run(), self._report_unready(cluster))]
         try:
             await self._pass(cluster, seconds - self._loop.time())
+            for node, taints, wait in self._story:
+                await cluster.client.patch(
+                    KINDS.NODE, node, "", {"spec": {"taints": taints}}, patch_type=PatchType.MERGE
+                )
+                await self._pass(cluster, wait)
         finally:
             for task in tasks:
                 task.cancel()
