@@ -88,7 +88,7 @@ def compile_label_selector(selector: LabelSelector | None) -> Selector:
     for expression in selector.matchExpressions:
         if use_of(expression.operator, LABEL_SELECTOR) is None:
             raise SelectorError(f"{go_quote(expression.operator)} is not a valid label selector operator")
-        # Kubernetes copies the values, and a copy of an empty list is none.
+        # Kubernetes copies the values, and a copy of an empty list is nil.
         selection = BY_NAME[expression.operator].selection
         requirements.append(compile_requirement(expression.key, selection, expression.values or ABSENT_LIST))
     return conjunction(requirements)

@@ -4,7 +4,7 @@ In: `Toleration` views and the component's gates. Out: a `TolerationMatcher` eac
 cannot fail, everything is parsed here and once. Kubernetes: api/core/v1/toleration.go (ToleratesTaint) and
 component-helpers' TolerationsTolerateTaint.
 Differs: `expression` (KEP-5500) is looked at first; where its gate is off that toleration matches nothing, and so does
-one that fails, of which a callback is told; an expensive one is evaluated within a budget, and where that happens in
+one that fails, which a callback hears of; an expensive one is evaluated within a budget, and where that happens in
 another process, matching raises `Undecided` until the answer is there. There are the semver operators of KEP-5721. A
 taint whose value cannot be compared can be named (`unreadable`), it never matches.
 """
@@ -410,7 +410,7 @@ def _compile_expression(
                 account.cheap_left -= cost
                 return value is True
             except CelError:
-                pass  # it is told below
+                pass  # it is reported below
         known = answer(taint)
         if isinstance(known.value, bool):
             return known.value

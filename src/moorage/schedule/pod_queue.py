@@ -11,7 +11,7 @@ Time is an argument: `next_time` says when to ask again. A pod is
 
 Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
 no nodes at all waits for the first one instead of being tried again and again; a pod whose ResourceClaims are not
-there is told so after a second, by an attempt that fails.
+there gets an event after a second, by an attempt that fails.
 """
 
 from collections import Counter
@@ -38,8 +38,8 @@ from moorage.schedule.waiting_pods import (
 )
 
 MAX_WAIT_SECONDS = 300.0
-EVALUATION_WAIT_SECONDS = 1.0  # before a pod is told that expressions are being evaluated
-CLAIMS_WAIT_SECONDS = 1.0  # before a pod is told that its ResourceClaims are not there, or are being allocated
+EVALUATION_WAIT_SECONDS = 1.0  # before an event says that expressions are being evaluated
+CLAIMS_WAIT_SECONDS = 1.0  # before an event says that its ResourceClaims are missing or being allocated
 INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0
 Cause = QueueMove | EventKind
 

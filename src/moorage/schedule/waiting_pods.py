@@ -56,7 +56,7 @@ class QueuedPod:
     entered: float = field(init=False)  # to the queue, before the first attempt
     backoff_until: float = field(init=False)
     held_until: float = 0.0  # because another pod is about to get its ResourceClaim; 0 before it was held
-    evaluated_until: float = 0.0  # before it is told that expressions are being evaluated; 0 while none are
+    evaluated_until: float = 0.0  # before an event says that expressions are being evaluated; 0 while none are
     place: QueueState = QueueState.NOWHERE
     attempts: int = 0
     unschedulable: int = 0  # how often no node was found

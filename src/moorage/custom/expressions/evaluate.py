@@ -95,7 +95,7 @@ class NodeRules(msgspec.Struct, frozen=True, eq=False):
     def _holds(
         self, rule: CompiledRule, program: Program, bindings: dict[str, Any], path: str, findings: RuleFindings
     ) -> bool:
-        """Return whether a rule holds; where it cannot be told, the error is reported and it counts as holding."""
+        """Return whether a rule holds; where that cannot be decided, the error is reported and it counts as holding."""
         kind, shown = self.schema.type, _shown(rule.rule)
         error: CelError | None = None
         answer: Any = True

@@ -141,7 +141,7 @@ POD_TEMPLATE: Final = ("spec", "template")
 STATUS: Final = Subresource("status", ("get", "patch", "update"))
 SCALE: Final = Subresource("scale", ("get", "patch", "update"), "Scale", "autoscaling/v1")
 WITH_STATUS: Final = (STATUS,)
-#: What nothing here can answer, because no container runs: discovery lists it, and a request is told why not.
+#: What nothing here can answer, because no container runs: discovery lists it, and requests get the reason.
 REACHED_BY_PROXY: Final = ("create", "delete", "get", "patch", "update")
 SCALED: Final = (SCALE, STATUS)
 

@@ -97,7 +97,7 @@ def _zero(shape: shapes.Shape) -> Any:
     return [] if isinstance(shape, shapes.ListShape) else {}
 
 
-#: Lists and maps are not looked at any further when there are so many problems already.
+#: The number of problems after which lists and maps are not looked at any further.
 _MAX_PROBLEMS = 1_000
 
 
@@ -163,7 +163,7 @@ def _find_in_struct(raw: Any, shape: shapes.StructShape, at: _Context, problems:
 
 
 def _find_in_either(raw: Any, shape: shapes.EitherShape, path: str, problems: _Problems) -> None:
-    """Find the problems of a type that decodes itself, which begins anew with the names of structs and fields."""
+    """Find the problems of a type that decodes itself, which restarts with the names of structs and fields."""
     if isinstance(raw, dict | list) and isinstance(shape.chosen(raw), shapes.StructShape | shapes.ListShape):
         inner = _Problems([], [])
         _find_problems(raw, shape.chosen(raw), _Context(path, "", ()), inner)

@@ -299,7 +299,9 @@ def _check_filter(plugin: Plugin[Any], cluster: Cluster, want: Any) -> None:
     counted = plugin.reasons(want, cluster, slots)
     assert counted == reasons, f"{plugin.name}: reasons {counted}, explain {reasons}"
     curable = plugin.curable(want, cluster, slots).tolist()
-    assert curable == [not code for code in final], f"{plugin.name}: curable {curable}, but final by explain {final}"
+    assert curable == [not is_final for is_final in final], (
+        f"{plugin.name}: curable {curable}, but final by explain {final}"
+    )
     for slot, is_final in zip(refused, final, strict=True):
         if is_final:
             with cluster.as_if_gone(list(cluster.pods_on[slot].values())):

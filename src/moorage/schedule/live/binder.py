@@ -234,7 +234,7 @@ class Binder:
             pause = min(2 * pause, _MAX_PAUSE)
 
     async def _look(self, assumption: Assumption) -> _Found:
-        """Ask the server for the pod, and count it where it is unless the watch has told meanwhile."""
+        """Ask the server for the pod, and count it where it is unless the watch has shown it meanwhile."""
         namespace, _, name = assumption.key.partition("/")
         try:
             pod = (await self._client.get(KINDS.POD, name, namespace)).view

@@ -35,7 +35,7 @@ from moorage.schedule.plugins.taint_toleration import NUMERIC_OPERATORS, TaintTo
 from moorage.schedule.waiting_pods import QueueState
 from moorage.telemetry.metrics import Distribution, Histogram, Labels, Metrics, exponential_buckets
 
-SAMPLED = 10  # one attempt of so many is measured plugin by plugin
+SAMPLED = 10  # one attempt in this many is measured plugin by plugin
 SUCCESS = "Success"
 _SKIP = "Skip"
 
@@ -76,7 +76,7 @@ class PluginTimings:
             try:
                 self._sample(candidates, profile, slot, is_scheduled)
             except (PluginError, Undecided):
-                return  # the attempt itself went well, or has told
+                return  # the attempt itself went well, or has reported the error
 
     def _sample(self, candidates: Candidates, profile: str, slot: int, is_scheduled: bool) -> None:
         cluster = candidates.cluster

@@ -24,7 +24,7 @@ _PAUSES = (0.01, 0.05, 0.25, 1.0)  # between tries
 
 
 class _Reported(msgspec.Struct):
-    """What the server was told of a pod, or is about to be."""
+    """The status of a pod as the server has it, or is about to have it."""
 
     uid: str
     conditions: dict[str, PodCondition]

@@ -1,7 +1,8 @@
 """ImageLocality: prefer nodes that already have the pod's images, the more so the larger they are.
 
-An image counts with its size, scaled down by how few nodes have it, lest all pods follow the first one. 23 MiB and less
-score 0, 1000 MiB a container and more score 100. Kubernetes: pkg/scheduler/framework/plugins/imagelocality.
+An image counts with its size, scaled down by how few nodes have it, so that not all pods follow the first one. 23 MiB
+and less score 0, 1000 MiB a container and more score 100.
+Kubernetes: pkg/scheduler/framework/plugins/imagelocality.
 Differs: an image is as large as the node says that has it; Kubernetes believes the first node that had it.
 """
 

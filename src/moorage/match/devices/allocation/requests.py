@@ -1,7 +1,7 @@
 """Compile a claim's spec: for every request and subrequest its selectors, tolerations and count.
 
 In: a ResourceClaimSpec, the device classes and the gates. Out: a `CompiledClaim`; equal specs may share one. What is
-wrong with a request is kept and raised when its turn comes, because earlier requests' errors are told first.
+wrong with a request is kept and raised when its turn comes, because earlier requests' errors are reported first.
 Kubernetes: validateDeviceRequest, isSelectable and selectorsMatch in dynamic-resource-allocation/structured.
 Differs: a selector is asked once for all devices that look alike.
 """

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MAX_RESULTS = 32
 #: The most steps for one pod on one node before the search is given up: devices looked at, selectors evaluated.
 MAX_STEPS = 100_000
-#: After so many, the search first makes sure that it is not in vain.
+#: After this many steps, the search first makes sure that it can succeed.
 _DOUBTFUL_STEPS = 2_000
 #: Of requests, how many of the first devices no search can pick for them until a device is freed or changed.
 Hopeless = dict["CompiledRequest", int]
