@@ -127,13 +127,13 @@ class ObjectsWorld:
         return True
 
     def namespace(self, name: str) -> Namespace | None:
-        found: Namespace | None = self._known[KINDS.NAMESPACE].get(name)
-        return found
+        namespace: Namespace | None = self._known[KINDS.NAMESPACE].get(name)
+        return namespace
 
     def namespace_labels(self, name: str) -> Mapping[str, str] | None:
         """Return the labels of a namespace, if there is one of that name."""
-        found = self.namespace(name)
-        return None if found is None else found.metadata.labels
+        namespace = self.namespace(name)
+        return None if namespace is None else namespace.metadata.labels
 
     def limit_ranges(self, namespace: str) -> Sequence[LimitRange]:
         ranges = self._ranges.get(namespace)
@@ -146,12 +146,12 @@ class ObjectsWorld:
         return self._known[KINDS.STORAGE_CLASS]
 
     def runtime_class(self, name: str) -> RuntimeClass | None:
-        found: RuntimeClass | None = self._known[KINDS.RUNTIME_CLASS].get(name)
-        return found
+        runtime_class: RuntimeClass | None = self._known[KINDS.RUNTIME_CLASS].get(name)
+        return runtime_class
 
     def service_account(self, namespace: str, name: str) -> ServiceAccount | None:
-        found: ServiceAccount | None = self._known[KINDS.SERVICE_ACCOUNT].get(f"{namespace}/{name}")
-        return found
+        account: ServiceAccount | None = self._known[KINDS.SERVICE_ACCOUNT].get(f"{namespace}/{name}")
+        return account
 
     def topology_of(self, node: str) -> Mapping[str, str]:
         return self._topology.get(node, NO_TOPOLOGY)

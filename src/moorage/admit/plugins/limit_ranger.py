@@ -180,8 +180,8 @@ def _apart(
     if limit is None or not limited:
         yield f"{text} no limit is specified or limit is 0"
         return
-    found, allowed, shown = limited / asked, float(ratio.value()), limited / asked
+    actual, allowed, shown = limited / asked, float(ratio.value()), limited / asked
     if ratio.value() <= MAX_MILLI_VALUE:
-        found, allowed = found * 1000, float(ratio.milli_value())
-    if found > allowed:
+        actual, allowed = actual * 1000, float(ratio.milli_value())
+    if actual > allowed:
         yield f"{text} provided ratio is {go_fixed_point(shown)}"

@@ -123,8 +123,8 @@ class PodSecurity(Plugin):
 
 def _violations(level: str, metadata: ObjectMeta, spec: PodSpec) -> str:
     checks = _RESTRICTED_CHECKS if level == RESTRICTED else _BASELINE_CHECKS
-    found = (violation for check in checks if (violation := check(metadata, spec)) is not None)
-    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in found)
+    violations = (violation for check in checks if (violation := check(metadata, spec)) is not None)
+    return ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in violations)
 
 
 def _containers(spec: PodSpec) -> Iterator[Any]:

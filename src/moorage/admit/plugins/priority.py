@@ -56,14 +56,14 @@ class Priority(Plugin):
     def _admit_new_pod(self, spec: Raw) -> None:
         name = spec.get("priorityClassName") or ""
         classes = self._classes
-        found = classes.by_name.get(name) if name else classes.default
-        if name and found is None:
+        priority_class = classes.by_name.get(name) if name else classes.default
+        if name and priority_class is None:
             if not self._world.assumes(KINDS.PRIORITY_CLASS, name, KINDS.POD):
                 raise Forbidden(f"no PriorityClass with name {name} was found")
             _set_assumed(spec)
             return
-        value = found.value if found is not None else 0
-        policy = found.preemptionPolicy if found is not None else PREEMPT_LOWER_PRIORITY
+        value = priority_class.value if priority_class is not None else 0
+        policy = priority_class.preemptionPolicy if priority_class is not None else PREEMPT_LOWER_PRIORITY
         given = spec.get("priority")
         if given is not None and given != value:
             raise Forbidden(
@@ -76,8 +76,8 @@ class Priority(Plugin):
                 f"the string value of PreemptionPolicy ({wanted}) must not be provided in pod spec; "
                 f"priority admission controller computed {policy} from the given PriorityClass name"
             )
-        if found is not None:
-            spec["priorityClassName"] = found.metadata.name
+        if priority_class is not None:
+            spec["priorityClassName"] = priority_class.metadata.name
         spec["priority"] = value
         if policy is not None:
             spec["preemptionPolicy"] = policy
@@ -85,10 +85,10 @@ class Priority(Plugin):
     def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
         if kind is not KINDS.PRIORITY_CLASS or not new.get("globalDefault"):
             return
-        found = self._classes.default
-        if found is None:
+        existing = self._classes.default
+        if existing is None:
             return
-        default = found.metadata.name
+        default = existing.metadata.name
         if old is None or default != (new.get("metadata") or {}).get("name"):
             raise Forbidden(f"PriorityClass {default} is already marked as default. Only one default can exist")
 

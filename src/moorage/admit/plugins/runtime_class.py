@@ -57,10 +57,10 @@ class RuntimeClassPlugin(Plugin):
         name = spec.get("runtimeClassName")
         if name is None:
             return None
-        found = self._world.runtime_class(name)
-        if found is None and not self._world.assumes(KINDS.RUNTIME_CLASS, name, KINDS.POD):
+        runtime_class = self._world.runtime_class(name)
+        if runtime_class is None and not self._world.assumes(KINDS.RUNTIME_CLASS, name, KINDS.POD):
             raise Forbidden(f"pod rejected: RuntimeClass {go_quote(name)} not found")
-        return found
+        return runtime_class
 
 
 def _check_overhead(spec: Raw, runtime_class: RuntimeClass, *, optional: bool) -> None:

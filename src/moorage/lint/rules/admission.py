@@ -145,21 +145,21 @@ class AdmissionFacts:
         """Yield what the API server would say of the held objects, and forget them."""
         yield from self._classes.complaints()
         yield from self._missing_namespaces()
-        held, self._held, self._held_bytes = self._held, [], 0
-        classes = [one for one in held if one.kind is KINDS.PRIORITY_CLASS]
+        in_order = sorted(self._held, key=lambda held: held.kind is not KINDS.PRIORITY_CLASS)  # pods name them
+        self._held, self._held_bytes = [], 0
         seen: set[tuple[Kind, str, str]] = set()
         workloads: list[_Held] = []
-        for one in (*classes, *(other for other in held if other.kind is not KINDS.PRIORITY_CLASS)):
-            if one.key in seen:
+        for held in in_order:
+            if held.key in seen:
                 continue  # it updates the first
-            if one.view.metadata.name:
-                seen.add(one.key)
-            refusals = list(self._judge(one))
+            if held.view.metadata.name:
+                seen.add(held.key)
+            refusals = list(self._judge(held))
             yield from refusals
-            if one.kind.template is not None and not refusals:
-                workloads.append(one)
-        for one in workloads:
-            yield from self._judge_pods(one)
+            if held.kind.template is not None and not refusals:
+                workloads.append(held)
+        for workload in workloads:
+            yield from self._judge_pods(workload)
 
     def _missing_namespaces(self) -> Iterator[PlacedComplaint]:
         known = {name for name in self._namespaces if self._world.namespace(name) is not None}
