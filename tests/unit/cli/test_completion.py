@@ -64,7 +64,7 @@ def test_a_word_is_completed(line: str, values: list[str]) -> None:
     assert completed(line) == values
 
 
-def test_contexts_are_those_of_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contexts_are_completed_from_the_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "one").write_text(KUBECONFIG)
     (tmp_path / "two").write_text("contexts: [{name: other, context: {cluster: a}}]\n")
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/one:{tmp_path}/two:{tmp_path}/absent")
@@ -74,7 +74,7 @@ def test_contexts_are_those_of_the_kubeconfig(tmp_path: Path, monkeypatch: pytes
     assert completed(f"scheduler --kubeconfig {tmp_path}/absent --context ") == []
 
 
-def test_clusters_are_those_that_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cluster_names_are_completed_from_kept_clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     kept = [SimpleNamespace(name="dev", directory=tmp_path), SimpleNamespace(name="", directory=tmp_path)]
     monkeypatch.setattr("moorage.cluster.kept.kept_cluster.all_clusters", lambda: kept)
@@ -104,7 +104,7 @@ def test_a_line_of_bash_is_split(line: str, point: int, parts: tuple[list[str], 
     assert split_line(line, point) == parts
 
 
-def test_bash_replaces_what_is_behind_its_own_word_breaks() -> None:
+def test_bash_completes_after_its_own_word_breaks() -> None:
     words = [Choice("--context=arn:aws:eks:prod")]
     assert list(answer_bash(words, "--context=arn:aw", "", "aw")) == ["word\taws:eks:prod"]
     assert list(answer_bash(words, "--context=arn:", "", "")) == ["word\taws:eks:prod"]

@@ -8,7 +8,7 @@ from moorage.cli.shared import read_devices
 
 
 @pytest.mark.parametrize("text", ["", "\n", "[]\n"])
-def test_a_file_without_devices_is_said(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_devices_is_refused(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "devices.yaml"
     file.write_text(text, encoding="utf-8")
     assert read_devices((str(file), "gpu.example.com=2"))[0].count == 2

@@ -207,9 +207,7 @@ def test_an_error_in_the_environment_names_the_variable(
     assert error_of("up") == message
 
 
-def test_a_variable_that_sets_nothing_is_told_of(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unknown_variable_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("MOORAGE_UP_NODE", "5")
     monkeypatch.setenv("MOORAGE_GATES_AUDIT_GATE", "A")
     assert run("up")["nodes"] == 3

@@ -90,7 +90,7 @@ def test_of_one_source_about_one_object_25_come_at_once_and_then_one_every_five_
     assert not _report(correlator, SECONDS_PER_EVENT + 2, "m")
 
 
-def test_what_is_held_back_is_still_counted() -> None:
+def test_suppressed_events_are_still_counted() -> None:
     correlator = EventCorrelator("kubelet")
     for _ in range(30):
         _report(correlator, 0, "m")

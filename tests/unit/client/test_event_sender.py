@@ -71,7 +71,7 @@ def sender(server: _EventServer) -> AbstractAsyncContextManager[EventSender]:
     return sending(server)
 
 
-async def test_what_is_about_one_event_goes_out_in_order(server: _EventServer, sender: EventSender) -> None:
+async def test_updates_of_one_event_are_sent_in_order(server: _EventServer, sender: EventSender) -> None:
     for name in ("a", "b", "c"):
         sender.put(_action(name))
         for count in (2, 3, 4):
@@ -82,7 +82,7 @@ async def test_what_is_about_one_event_goes_out_in_order(server: _EventServer, s
     assert sender.sent == 12
 
 
-async def test_an_event_that_is_gone_is_created_anew(server: _EventServer, sender: EventSender) -> None:
+async def test_a_deleted_event_is_created_again(server: _EventServer, sender: EventSender) -> None:
     sender.put(_action("a", {"count": 7}))
     await sender.drain(10)
     assert server.calls == ["patch", "create"]
@@ -121,9 +121,7 @@ async def test_events_about_a_namespace_that_is_gone_are_given_up_without_a_word
     assert log_text(caplog).count("Unable to write event") == 1
 
 
-async def test_a_failure_that_nobody_thought_of_does_not_stop_the_rest(
-    server: _EventServer, sender: EventSender
-) -> None:
+async def test_an_unexpected_failure_does_not_stop_the_others(server: _EventServer, sender: EventSender) -> None:
     server.trouble = [ZeroDivisionError()]
     sender.put(_action("a"))
     await sender.drain(10)

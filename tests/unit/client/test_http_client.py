@@ -99,7 +99,7 @@ async def test_a_name_never_leads_elsewhere(name: str) -> None:
         assert server.asked == []
 
 
-async def test_a_refusal_says_what_the_server_said() -> None:
+async def test_a_refusal_has_the_message_of_the_server() -> None:
     async with telling(_always(410, expired("too old").status)) as (client, _server):
         with pytest.raises(ApiError) as refusal:
             await client.get(KINDS.POD, "a", "default")
@@ -119,7 +119,7 @@ async def test_a_refusal_in_other_words_is_passed_on(status: int, reason: str) -
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"\xff", b'{"metadata":[]}', b'{"metadata":{"resourceVersion":"x"}}'])
-async def test_an_answer_that_is_no_object_is_an_error_not_a_crash(body: bytes) -> None:
+async def test_an_answer_that_is_not_an_object_is_an_error(body: bytes) -> None:
     async with telling(_always(200, body)) as (client, _server):
         with pytest.raises(Unreachable):
             await client.get(KINDS.POD, "a", "default")
@@ -134,7 +134,7 @@ async def test_what_does_not_speak_http_is_unreachable() -> None:
             await client.get(KINDS.POD, "a", "default")
 
 
-async def test_a_port_that_nobody_listens_on_is_unreachable() -> None:
+async def test_a_closed_port_is_unreachable() -> None:
     async with small_server(_always(200, {})) as (_, access):
         pass
     client = HttpClient(access)
@@ -160,7 +160,7 @@ async def test_a_server_that_does_not_answer_is_given_up() -> None:
             await client.get(KINDS.POD, "a", "default")
 
 
-async def test_an_answer_that_ends_with_its_connection_is_whole() -> None:
+async def test_an_answer_without_length_ends_with_its_connection() -> None:
     async def old(asked: Asked, reply: Reply) -> None:
         reply.raw(b"HTTP/1.0 200 OK\r\n\r\n" + json.dumps(_pod("a", 7)).encode())
         reply._writer.close()
@@ -249,7 +249,7 @@ async def test_a_list_takes_as_many_pages_as_there_are() -> None:
         assert "labelSelector=a%3Db&fieldSelector=x%21%3Dy&limit=500" in server.asked[0].target
 
 
-async def test_a_list_whose_pages_are_forgotten_is_taken_at_once() -> None:
+async def test_an_expired_continue_token_repeats_the_list_in_one_page() -> None:
     async def pages(asked: Asked, reply: Reply) -> None:
         if "continue" in asked.target:
             reply.say(410, expired("The provided continue parameter is too old").status)
@@ -270,7 +270,7 @@ def _event(kind: str, name: str, revision: int) -> bytes:
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-async def test_a_watch_gives_events_in_batches_however_they_are_cut(loop: str) -> None:
+async def test_a_watch_yields_whole_events_wherever_chunks_are_cut(loop: str) -> None:
     bookmark = b'{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"40"}}}\n'
     told = _event("ADDED", "a", 5) + _event("MODIFIED", "a", 6) + _event("DELETED", "ü", 7) + bookmark
 
@@ -299,7 +299,7 @@ async def test_a_watch_gives_events_in_batches_however_they_are_cut(loop: str) -
         )
 
 
-async def test_an_error_in_a_watch_comes_after_what_was_said_before() -> None:
+async def test_an_error_in_a_watch_follows_the_events_before_it() -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.begin_chunks()
         error = json.dumps({"type": "ERROR", "object": expired("too old").status}).encode() + b"\n"
@@ -321,7 +321,7 @@ async def test_a_watch_that_is_refused_raises() -> None:
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-async def test_a_watch_that_breaks_off_is_unreachable_after_what_was_whole(loop: str) -> None:
+async def test_a_broken_watch_yields_its_whole_events_then_is_unreachable(loop: str) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.begin_chunks()
         reply.chunk(_event("ADDED", "a", 5) + b'{"type":"ADD')
@@ -336,7 +336,7 @@ async def test_a_watch_that_breaks_off_is_unreachable_after_what_was_whole(loop:
 
 
 @pytest.mark.parametrize("line", [b"{}\n", b"nonsense\n", b'{"type":"NEWS","object":{}}\n', b"\xff\n"])
-async def test_a_watch_that_says_nonsense_is_unreachable(line: bytes) -> None:
+async def test_a_watch_with_undecodable_events_is_unreachable(line: bytes) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         reply.begin_chunks()
         reply.chunk(line)
@@ -391,7 +391,7 @@ async def test_whoever_gives_up_waiting_takes_no_connection_with_them(loop: str)
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-async def test_closing_ends_what_is_under_way(loop: str) -> None:
+async def test_closing_ends_requests_under_way(loop: str) -> None:
     async def silence(asked: Asked, reply: Reply) -> None:
         return
 
@@ -414,7 +414,7 @@ async def test_documents_are_sent_with_the_escapes_of_go() -> None:
             assert b'"a\\u003cb \\u0026 c\\u003ed"' in asked.body
 
 
-async def test_a_client_that_only_tries_says_so_with_every_write() -> None:
+async def test_a_dry_run_client_sends_dry_run_with_every_write() -> None:
     async with telling(_always(200, _pod("a", 7))) as (client, server):
         trial = HttpClient(client._access, "test", dry_run=True)
         await trial.get(KINDS.POD, "a", "x")

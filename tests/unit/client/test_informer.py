@@ -101,7 +101,7 @@ async def test_changes_that_come_together_are_handled_together(
     assert follower.said[-1] == ("deleted", "p7", 1002)
 
 
-async def test_a_watch_that_ends_goes_on_from_the_last_revision(
+async def test_a_watch_that_ends_resumes_from_the_last_revision(
     server: ScriptedServer, informer: Informer, follower: _Follower
 ) -> None:
     await informer.synced()
@@ -126,7 +126,7 @@ async def test_bookmarks_advance_where_the_next_watch_begins(server: ScriptedSer
     assert server.watches == [1, 70]
 
 
-async def test_after_410_a_new_list_says_what_changed_meanwhile(
+async def test_after_410_a_new_list_yields_the_changes_in_between(
     server: ScriptedServer, informer: Informer, follower: _Follower
 ) -> None:
     for name in ("stays", "changes", "goes", "is replaced"):
@@ -155,7 +155,7 @@ async def test_after_410_a_new_list_says_what_changed_meanwhile(
     assert informer.cache["default/stays"] is kept
 
 
-async def test_an_error_in_the_stream_that_says_410_lists_again(server: ScriptedServer, informer: Informer) -> None:
+async def test_a_410_error_in_the_stream_triggers_a_new_list(server: ScriptedServer, informer: Informer) -> None:
     await informer.synced()
     server.end_watches(expired("The resourceVersion for the provided watch is too old."))
     await asyncio.sleep(10)

@@ -254,7 +254,7 @@ def test_a_leader_that_does_not_stop_in_time_would_be_noticed() -> None:
     assert_notices(any_seed)
 
 
-def test_an_expired_lease_counts_from_when_it_was_seen_to_change_not_from_what_it_says() -> None:
+def test_lease_expiry_counts_from_the_observed_change_not_from_its_timestamp() -> None:
     candidate = Candidate("b", 15)
     held = ElectionRecord("a", 15, "1970-01-01T00:00:00.000000Z", "1970-01-01T00:00:00.000000Z", 3)
     candidate.observe(held, now=100)
@@ -267,7 +267,7 @@ def test_an_expired_lease_counts_from_when_it_was_seen_to_change_not_from_what_i
     assert candidate.claim(now=116, clock=2e9) is None
 
 
-def test_a_leader_whose_time_is_up_looks_before_it_writes() -> None:
+def test_a_leader_with_an_expired_lease_reads_before_it_writes() -> None:
     candidate = Candidate("a", 15)
     candidate.wrote(candidate.first_claim(0), began=0)
     assert candidate.renewal(now=14.9, clock=0) is not None
@@ -277,7 +277,7 @@ def test_a_leader_whose_time_is_up_looks_before_it_writes() -> None:
 @pytest.mark.parametrize(
     "lease", [{}, {"spec": None}, {"spec": []}, {"spec": {"holderIdentity": 7, "leaseTransitions": "x"}}]
 )
-def test_an_odd_lease_is_one_that_nobody_holds(lease: dict[str, Any]) -> None:
+def test_a_malformed_lease_counts_as_free(lease: dict[str, Any]) -> None:
     assert read_record(lease) == ElectionRecord("", 0, "", "", 0)
 
 

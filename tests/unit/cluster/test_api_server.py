@@ -25,7 +25,7 @@ def client_of(login: Login, **options: float) -> HttpClient:
 
 @pytest.mark.real_time(loop="uvloop")
 @pytest.mark.parametrize("kept", [True, False])
-async def test_a_server_that_is_told_to_stop_says_so_and_goes_on_for_a_while(tmp_path: Path, kept: bool) -> None:
+async def test_a_stopping_server_fails_readyz_and_serves_for_the_shutdown_delay(tmp_path: Path, kept: bool) -> None:
     settings = ApiServerSettings(default_gates(), tmp_path if kept else None, shutdown_delay=1.0)
     process = ApiServerProcess(settings, tmp_path / "kubeconfig")
     await process.start()

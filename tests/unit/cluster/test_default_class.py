@@ -26,7 +26,7 @@ async def test_a_class_that_the_user_brings_is_the_only_one() -> None:
         assert [found.name for found in await cluster.all(KINDS.STORAGE_CLASS)] == ["fast"]
 
 
-async def test_the_api_server_says_where_it_is_after_each_start() -> None:
+async def test_the_api_server_publishes_its_address_after_each_start() -> None:
     async with VirtualCluster.running(list) as cluster:
         for port in (6443, 6444):
             await publish_endpoints(cluster.api, [("10.1.2.3", port)])

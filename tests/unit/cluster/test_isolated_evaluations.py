@@ -36,7 +36,7 @@ def answer(found: IsolatedEvaluations, expression: str, key: str = "zz", *, pati
     return found.decide(found.account((expression,)), question(expression, key), not_here, patiently=patiently)
 
 
-async def test_an_answer_comes_later_once_for_all_who_wait_and_the_worker_starts_with_the_first_question() -> None:
+async def test_the_first_question_starts_the_worker_and_all_waiting_callers_get_its_answer() -> None:
     worker = FakeWorker()
     found = evaluations(worker)
     assert not worker.started
@@ -65,7 +65,7 @@ async def test_the_account_that_has_cost_least_has_the_next_turn() -> None:
     await found.close()
 
 
-async def test_beyond_the_budget_the_answer_is_no_and_says_why_until_the_budget_is_renewed() -> None:
+async def test_beyond_the_budget_the_answer_is_no_with_a_reason_until_it_is_renewed() -> None:
     worker = FakeWorker(lambda asked: CelAnswer(False, BUDGET // 2))
     found = evaluations(worker)
     called = ask(found, "dear", "a", "b", "c", "d")

@@ -35,7 +35,7 @@ def test_what_the_command_line_sets_is_shown_for_files() -> None:
     assert set(row(gates_document(None, {CEL: True}), CEL)["values"].values()) == {True}
 
 
-def test_values_that_are_not_told_are_not_known() -> None:
+def test_gates_that_a_component_does_not_report_are_unknown() -> None:
     live = gates_in({"kube-apiserver": metrics(**{CEL: True, "SomethingElse": False})})
     document = gates_document(live, {})
     assert row(document, CEL)["values"] == {
@@ -63,7 +63,7 @@ def test_a_half_enabled_gate_is_warned_about_with_what_to_do() -> None:
     assert any("evicted at once" in text for text in skew["happens"])
 
 
-def test_what_happens_on_the_way_off_is_told_step_by_step() -> None:
+def test_disabling_a_gate_is_described_step_by_step() -> None:
     document = gates_document(None, {})
     semver = row(document, "TaintTolerationNodeAffinitySemverComparisonOperators")["disabling"]
     assert [step["component"] for step in semver] == [

@@ -17,7 +17,7 @@ def test_every_example_has_a_story() -> None:
     )
 
 
-def test_every_story_is_the_one_that_the_index_names() -> None:
+def test_every_story_is_in_the_index_of_examples() -> None:
     index = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     for found in all_stories(default_shelf()):
         story = found.story

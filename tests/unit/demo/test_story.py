@@ -90,7 +90,7 @@ STEP = "```console\n$ kubectl get pods\n```\n"
         ("# T\n```console", "story.md:2: a command is written"),
     ],
 )
-def test_what_is_no_story_is_said_with_its_line(text: str, complaint: str) -> None:
+def test_a_malformed_story_is_refused_with_its_line(text: str, complaint: str) -> None:
     with pytest.raises(StoryError) as caught:
         story(text)
     assert str(caught.value).startswith(complaint)

@@ -42,7 +42,7 @@ def test_text_is_as_klog_writes_it() -> None:
     )
 
 
-def test_what_is_logged_cannot_make_up_lines() -> None:
+def test_log_values_cannot_forge_lines() -> None:
     stream = said("text")
     LOG.error('a\nE1116 "forged"', key="x\ny", value=["a\nb"])
     assert stream.getvalue().count("\n") == 1
@@ -105,7 +105,7 @@ async def test_what_nobody_awaits_is_logged() -> None:
     assert "Traceback" in stream.getvalue()
 
 
-def test_a_reader_that_has_gone_stops_nobody() -> None:
+def test_logging_to_a_closed_stream_does_not_fail() -> None:
     stream = said("text")
     stream.close()
     LOG.info("to nobody")
@@ -157,7 +157,7 @@ def test_an_embedding_program_captures_messages(caplog: pytest.LogCaptureFixture
     assert isinstance(failed.exc_info[1], KeyError)
 
 
-def test_a_library_says_nothing_by_itself() -> None:
+def test_the_library_logs_nothing_by_default() -> None:
     program = (
         "import logging; from moorage.telemetry.logs import get_logger\n"
         "get_logger('client').error('unheard')\n"

@@ -49,7 +49,7 @@ def test_counters_and_gauges() -> None:
     assert sorted(scraped(metrics).values()) == [-1, 3]
 
 
-def test_a_histogram_counts_what_is_at_most_each_bound() -> None:
+def test_a_histogram_bucket_counts_values_up_to_its_bound() -> None:
     metrics = Metrics()
     seconds = metrics.histogram("seconds", "Seconds.", ("verb",), (1, 2.5)).labels("GET")
     for value in (0.5, 1, 2, 3, 0.25, 0.25, 0.25, 0.25):
@@ -84,7 +84,7 @@ def test_what_nobody_counted_without_labels_is_zero() -> None:
     assert ("b_total", frozenset()) not in scraped(metrics)
 
 
-def test_open_metrics_for_those_who_ask() -> None:
+def test_open_metrics_are_served_on_request() -> None:
     metrics = Metrics()
     metrics.counter("a_total", 'A "quoted"\nhelp.').labels().inc()
     metrics.counter("b", "A counter with a name that OpenMetrics has no place for.").labels().inc()

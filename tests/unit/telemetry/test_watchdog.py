@@ -80,7 +80,7 @@ def test_a_stack_without_operations_is_other_and_a_describer_that_fails_too() ->
     assert early() == "other"
 
 
-def test_what_is_logged_of_a_client_is_short() -> None:
+def test_logged_fields_of_an_operation_are_cut() -> None:
     @operation(lambda local: Operation("request", {"path": local["path"]}))
     def request(path: str) -> dict[str, str]:
         return dict(look(sys._getframe()).fields)

@@ -82,7 +82,7 @@ def test_options_of_tokens_and_authorization_that_are_wrong_are_named(options: l
     assert said in result.output
 
 
-def test_flags_of_the_store_are_those_of_kubernetes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storage_flags_match_kube_apiserver(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[ApiServerSettings] = []
     monkeypatch.setattr(
         "moorage.cluster.event_loop.run_until_signal", lambda make, *others: told.append(make().settings)

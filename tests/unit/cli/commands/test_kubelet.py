@@ -40,7 +40,7 @@ async def _get(port: int, path: str) -> str:
     return answer
 
 
-async def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: Path) -> None:
+async def test_the_kubelet_runs_pods_of_its_own_nodes_only(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     client = LoopbackClient(server.api, "test")
     amounts = {"cpu": "2", "pods": "5"}
@@ -65,7 +65,7 @@ async def test_its_nodes_run_pods_and_those_of_others_are_left_alone(tmp_path: P
     await server.stop()
 
 
-async def test_a_port_that_is_taken_and_nodes_that_are_refused_are_said_to_be(tmp_path: Path) -> None:
+async def test_a_taken_port_and_refused_nodes_are_reported(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     port = int(server.url.rpartition(":")[2])
     process = _kubelet(server, tmp_path, metrics_port=port)

@@ -55,7 +55,7 @@ async def _get(port: int, path: str, *headers: str) -> str:
 
 
 @pytest.mark.real_time
-async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
+async def test_the_scheduler_binds_pods_records_events_and_releases_its_lease(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     client = LoopbackClient(server.api, "test")
     await client.create(KINDS.NODE, node("n1"))
@@ -92,7 +92,7 @@ async def test_it_schedules_says_so_and_hands_over(tmp_path: Path) -> None:
     await server.stop()
 
 
-async def test_a_port_that_is_taken_is_said_to_be(tmp_path: Path) -> None:
+async def test_a_taken_port_is_reported(tmp_path: Path) -> None:
     server = await start_api_server(ApiServerSettings(default_gates(), None))
     port = int(server.url.rpartition(":")[2])
     process = _scheduler(server, tmp_path, metrics_port=port)

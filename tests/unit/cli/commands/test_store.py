@@ -107,14 +107,14 @@ def test_nothing_is_made_of_a_wrong_path(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
 
 
-def test_a_directory_of_ha_says_where_its_objects_are(tmp_path: Path) -> None:
+def test_checking_the_directory_of_an_ha_cluster_points_to_its_etcd(tmp_path: Path) -> None:
     (tmp_path / "ha.json").write_text("{}")
     refused = run("check", str(tmp_path))
     assert refused.exit_code == 1
     assert "is a cluster of `moorage up --ha`, whose objects are in its etcd" in refused.stderr
 
 
-def test_an_unreachable_etcd_is_said_in_one_line() -> None:
+def test_an_unreachable_etcd_is_reported_in_one_line() -> None:
     refused = run("check", "--etcd-servers", "http://127.0.0.1:1")
     assert refused.exit_code == 1
     assert refused.stderr == "moorage: http://127.0.0.1:1: connection refused: does etcd run there?\n"

@@ -90,7 +90,7 @@ def test_a_link_is_followed_and_stays(tmp_path: Path) -> None:
         "a: [\n",
     ],
 )
-def test_what_is_not_a_kubeconfig_is_replaced_by_force_only(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_kubeconfig_is_replaced_by_force_only(tmp_path: Path, text: str) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(text)
     file = ContextFile(path, "moorage")

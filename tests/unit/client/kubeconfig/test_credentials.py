@@ -71,7 +71,7 @@ def test_a_plugin_can_give_a_certificate() -> None:
     assert credentials.authorization == b""
 
 
-def test_a_plugin_is_told_what_it_is_for() -> None:
+def test_an_exec_plugin_gets_the_cluster_that_it_is_for() -> None:
     script = """
 import json, os
 info = json.loads(os.environ["KUBERNETES_EXEC_INFO"])
@@ -118,7 +118,7 @@ print(json.dumps({{"apiVersion": {VERSION!r}, "kind": "ExecCredential", "status"
     return _plugin(script)
 
 
-async def test_a_refused_token_is_renewed_once_for_all_who_wait(tmp_path: Path) -> None:
+async def test_a_refused_token_is_renewed_once_for_all_waiting_requests(tmp_path: Path) -> None:
     async def answering(asked: Asked, reply: Reply) -> None:
         if asked.headers["authorization"] == "Bearer t2":
             reply.say(200, {"metadata": {"name": "n"}})

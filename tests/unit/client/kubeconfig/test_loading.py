@@ -94,7 +94,7 @@ def test_a_plugin(tmp_path: Path) -> None:
     )
 
 
-def test_of_several_files_the_first_that_says_something_wins(tmp_path: Path) -> None:
+def test_the_first_kubeconfig_that_has_an_entry_wins(tmp_path: Path) -> None:
     first = {"kind": "Config", "users": [{"name": "u", "user": {"token": "first"}}]}
     second = _config(user={"token": "second"})
     third = _config({"server": "http://third"}, **{"current-context": "nowhere"})
@@ -201,6 +201,6 @@ def test_what_cannot_be_used_is_named_with_its_file_and_field(tmp_path: Path, co
         ),
     ],
 )
-def test_certificates_that_are_none(access: Access, complaint: str) -> None:
+def test_invalid_certificates_are_refused(access: Access, complaint: str) -> None:
     with pytest.raises(KubeconfigError, match=complaint):
         tls_context(access)

@@ -160,7 +160,7 @@ async def test_connections_to_a_server_that_died_are_closed_and_the_next_ones_go
         await made.until("one", answers=True, ready=True)
 
 
-async def test_a_server_that_says_no_keeps_its_connections_and_gets_no_new_ones(loop: str) -> None:
+async def test_a_server_that_is_not_ready_keeps_its_connections_and_gets_no_new_ones(loop: str) -> None:
     async with scene("one", "two") as made:
         made.check_health()
         for name in ("one", "two"):

@@ -81,7 +81,7 @@ def test_a_cluster_of_one_process_does_not_become_one_of_several(tmp_path: Path)
         open_members(tmp_path, 3)
 
 
-def test_a_free_port_is_none_that_is_left_out() -> None:
+def test_a_free_port_is_never_one_of_the_excluded_ports() -> None:
     port = free_port()
     assert free_port(range(port, port + 1)) != port
 

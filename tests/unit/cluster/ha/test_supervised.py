@@ -46,7 +46,7 @@ def is_running(pid: int) -> bool:
 
 @pytest.mark.real_time
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-async def test_a_killed_process_is_started_again_and_said_on_one_line(
+async def test_a_killed_process_is_restarted_and_logged_in_one_line(
     tmp_path: Path, loop: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     log = tmp_path / "log"

@@ -35,7 +35,7 @@ def test_a_user_gets_a_certificate_and_no_token(tmp_path: Path) -> None:
     assert config["clusters"][0]["cluster"]["server"] == "https://127.0.0.1:1"
 
 
-def test_a_cluster_that_keeps_nothing_says_so(tmp_path: Path) -> None:
+def test_an_ephemeral_cluster_is_announced_as_such(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match="cluster dev does not keep its authority"):
         user_kubeconfig(_cluster(tmp_path, keeps=False), "jane", ())
 

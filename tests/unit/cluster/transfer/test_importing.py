@@ -158,7 +158,7 @@ async def test_a_cluster_that_has_objects_takes_no_other(tmp_path: Path) -> None
     await plane.stop()
 
 
-async def test_what_is_neither_a_file_nor_a_context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_neither_a_file_nor_a_context_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "absent"))
     plane = _plane(tmp_path / "kubeconfig", source="production")
     with pytest.raises(CannotStart, match="--from: production is neither a file nor a context"):
@@ -186,7 +186,7 @@ spec: {containers: [{name: c, image: i}]}
 """
 
 
-async def test_load_reports_all_refusals_at_once_and_goes_on_without_unserved_kinds(tmp_path: Path) -> None:
+async def test_load_reports_all_refusals_at_once_and_skips_unserved_kinds(tmp_path: Path) -> None:
     path = tmp_path / "many.yaml"
     path.write_text(MANY)
     (tmp_path / "fine.yaml").write_text("\n---\n".join(MANY.split("\n---\n")[1:3]))

@@ -156,7 +156,7 @@ async def test_too_many_revisions_are_refused_before_anything_is_written(etcd: E
     assert outcome.revision < 90_000_000
 
 
-async def test_an_interrupted_migration_goes_on(
+async def test_an_interrupted_migration_resumes(
     new_etcd: EtcdCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = new_etcd.settings()
@@ -180,7 +180,7 @@ async def test_an_interrupted_migration_goes_on(
     assert revisions_of(await content_in(settings)) == {key: revision for revision, (key, _) in items.items()}
 
 
-async def test_an_interrupted_deletion_goes_on(
+async def test_an_interrupted_deletion_resumes(
     etcd: EtcdCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = under(etcd, tmp_path)
@@ -300,7 +300,7 @@ async def test_a_directory_without_a_cluster_is_not_made(etcd: EtcdCluster, tmp_
     assert not (tmp_path / "none").exists()
 
 
-async def test_unreachable_etcd_is_said_in_one_line(tmp_path: Path) -> None:
+async def test_unreachable_etcd_is_reported_in_one_line(tmp_path: Path) -> None:
     source = make_directory(tmp_path / "data", items_at(*many(3)))
     with pytest.raises(TransferError, match=r"^http://127.0.0.1:1: .*refused"):
         await moved(source, EtcdSettings(servers=("http://127.0.0.1:1",)))
@@ -323,7 +323,7 @@ async def test_a_directory_with_objects_is_replaced_only_by_force(etcd: EtcdClus
     assert sorted(path.name for path in target.iterdir()) == ["lock", "moorage.db"]
 
 
-async def test_an_empty_etcd_is_no_cluster(etcd: EtcdCluster, tmp_path: Path) -> None:
+async def test_an_empty_etcd_is_reported_as_no_cluster(etcd: EtcdCluster, tmp_path: Path) -> None:
     with pytest.raises(TransferError, match="has no objects under"):
         await moved_back(under(etcd, tmp_path), tmp_path / "target")
 

@@ -46,7 +46,7 @@ class _Server:
         return json.dumps(PAGES[path]).encode()
 
 
-async def test_kinds_that_are_not_served_are_counted_and_those_not_readable_named() -> None:
+async def test_unserved_kinds_are_counted_and_unreadable_ones_named() -> None:
     found = await read_live(cast(HttpClient, _Server("ConfigMap")), "https://prod")
     assert found.unserved == {"ComponentLog (v1)": 7}
     assert found.notes == ["--from: configmaps were not read: configmaps is forbidden"]

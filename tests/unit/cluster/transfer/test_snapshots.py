@@ -51,7 +51,7 @@ async def _seen_after(client: HttpClient, revision: int) -> str:
     return ""
 
 
-async def test_a_running_cluster_is_saved_and_goes_on_where_it_is_restored(tmp_path: Path) -> None:
+async def test_a_snapshot_of_a_running_cluster_can_be_restored_and_started(tmp_path: Path) -> None:
     file, second = tmp_path / "s", KeptCluster("second", tmp_path / "second")
     process, client = await _started(tmp_path / "first")
     one, two = await _make(client, "one", "two")
@@ -72,7 +72,7 @@ async def test_a_running_cluster_is_saved_and_goes_on_where_it_is_restored(tmp_p
     await _stopped(process, client)
 
 
-async def test_a_stopped_cluster_is_saved_with_what_it_was_told(tmp_path: Path) -> None:
+async def test_a_snapshot_of_a_stopped_cluster_has_its_options(tmp_path: Path) -> None:
     first, second = (KeptCluster(name, tmp_path / name) for name in ("first", "second"))
     process, client = await _started(first.directory)
     await _make(client, "one")
@@ -87,7 +87,7 @@ async def test_a_stopped_cluster_is_saved_with_what_it_was_told(tmp_path: Path) 
     assert (told.name, told.options, told.contexts, told.port) == ("second", {"gates": ["AllAlpha=true"]}, (), 0)
 
 
-async def test_one_that_keeps_nothing_is_saved_by_its_kubeconfig(tmp_path: Path) -> None:
+async def test_an_ephemeral_cluster_is_saved_by_its_kubeconfig(tmp_path: Path) -> None:
     process, client = await _started(None, tmp_path / "kubeconfig")
     (one,) = await _make(client, "one")
     await asyncio.to_thread(save_running, load_access(str(tmp_path / "kubeconfig")), tmp_path / "s")
@@ -123,7 +123,7 @@ async def test_objects_are_replaced_by_force_only_and_revisions_never_go_back(tm
     await _stopped(process, client)
 
 
-async def test_what_is_damaged_newer_or_something_else_is_not_restored(tmp_path: Path) -> None:
+async def test_damaged_newer_or_foreign_snapshots_are_not_restored(tmp_path: Path) -> None:
     file, target = tmp_path / "s", KeptCluster("", tmp_path / "new")
     process, client = await _started(tmp_path / "data")
     await _make(client, "one")

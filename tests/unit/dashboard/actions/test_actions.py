@@ -62,7 +62,7 @@ async def spec_of(context: ActionContext, kind: Any, name: str, namespace: str =
     return spec
 
 
-async def test_a_trial_stores_nothing_and_says_what_would_change(context: ActionContext) -> None:
+async def test_a_dry_run_stores_nothing_and_returns_the_changes(context: ActionContext) -> None:
     tried = await act("dry-run", _CORDON, context)
     assert tried["ok"]
     assert tried["dryRun"]
@@ -111,7 +111,7 @@ async def test_without_leave_nothing_is_applied_but_may_be_tried(reading: Action
     assert "unschedulable" not in await spec_of(reading, KINDS.NODE, "node-0")
 
 
-async def test_the_servers_own_words_are_told(context: ActionContext) -> None:
+async def test_the_message_of_the_server_is_shown(context: ActionContext) -> None:
     patch = [{"op": "replace", "path": "/spec/template/spec/tolerations", "value": [{"operator": "Frob", "key": "a"}]}]
     tried = await act("dry-run", {"target": _WEB, "patch": patch}, context)
     assert (
@@ -146,7 +146,7 @@ async def test_changes_end_with_the_first_that_fails(context: ActionContext) -> 
     assert "unschedulable" not in await spec_of(context, KINDS.NODE, "node-0")
 
 
-async def test_rights_are_those_of_the_kubeconfig(context: ActionContext) -> None:
+async def test_rights_come_from_the_user_of_the_kubeconfig(context: ActionContext) -> None:
     asks = [{"verb": "patch", **_TARGET}, {"verb": "patch", **_WEB}]
     answer = await act("rights", {"asks": asks}, context)
     assert [one["allowed"] for one in answer["rights"]] == [True, True]
@@ -161,7 +161,7 @@ async def test_what_the_kubeconfig_may_not_do_is_told_and_refused(stranger: Acti
     assert 'User "nobody-in-particular" cannot get resource "nodes"' in tried["results"][0]["message"]
 
 
-async def test_rights_are_asked_anew_after_half_a_minute(context: ActionContext) -> None:
+async def test_rights_are_asked_again_after_half_a_minute(context: ActionContext) -> None:
     now = [100.0]
     asked: list[str] = []
 
@@ -200,7 +200,7 @@ async def test_wrong_requests_are_answered_with_a_sentence(action: str, body: Ra
         await act(action, body, ActionContext())
 
 
-async def test_a_cluster_that_is_gone_is_said_so() -> None:
+async def test_an_unreachable_cluster_is_reported() -> None:
     async with connected() as context:
         pass
     tried = await act("dry-run", _CORDON, context)

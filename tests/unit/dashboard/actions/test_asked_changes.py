@@ -43,7 +43,7 @@ async def test_a_taint_is_moved_on_a_pool_and_others_stay() -> None:
         assert await taints_of(context, "node-0") == []
 
 
-async def test_a_patch_says_no_more_than_what_changes() -> None:
+async def test_a_patch_has_only_the_differences() -> None:
     async with connected() as context:
         await add_pool(context)
         tried = await act("dry-run", {"changes": [tainted("9", ["spot-1"])]}, context)

@@ -43,7 +43,7 @@ def test_what_differs_is_carried_over(document: Any, before: Any, after: Any, ex
     assert carried(document, before, after) == expected
 
 
-def test_what_is_not_there_cannot_be_changed() -> None:
+def test_a_missing_object_cannot_be_changed() -> None:
     with pytest.raises(CannotCarry, match='"level"'):
         carried({"t": []}, {"t": [_LESS]}, {"t": [_MORE]})
 
@@ -69,7 +69,7 @@ def test_what_is_not_there_cannot_be_changed() -> None:
         ),
     ],
 )
-def test_a_patch_says_what_it_expects(before: Any, after: Any, expected: list[Any]) -> None:
+def test_a_patch_tests_the_values_that_it_replaces(before: Any, after: Any, expected: list[Any]) -> None:
     assert operations(before, after)[: len(expected)] == expected
     assert apply_json_patch(before, operations(before, after)) == after
 

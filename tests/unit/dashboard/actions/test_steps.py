@@ -32,7 +32,7 @@ _CURRENT = {"metadata": {"name": "n1", "labels": {"zone": "a"}}, "spec": {"taint
         pytest.param({"verb": "create"}, 400, "no document to create", id="create nothing"),
     ],
 )
-def test_what_is_not_done_from_here_is_refused(body: Any, code: int, message: str) -> None:
+def test_other_kinds_and_fields_are_refused(body: Any, code: int, message: str) -> None:
     with pytest.raises(ActionError, match=message) as refused:
         steps_of(body)
     assert refused.value.code == code

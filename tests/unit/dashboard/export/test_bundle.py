@@ -37,7 +37,7 @@ export const late = one + 41;
 }
 
 
-def test_a_bundle_has_what_is_used_each_once_before_its_users() -> None:
+def test_a_bundle_has_each_used_module_once_before_its_users() -> None:
     script = bundle(MODULES, "app.js")
     order = [script.index(f'$modules.set("{path}"') for path in ("lib/numbers.js", "lib/shape.js", "app.js")]
     assert order == sorted(order)

@@ -10,7 +10,7 @@ from moorage.plan.node_changes import parse_added_nodes, parse_label, parse_scal
 from moorage.plan.what_if import Changes
 
 
-def test_the_question_reads_what_the_command_line_says(tmp_path: Path) -> None:
+def test_the_question_has_the_changes_of_the_command_line(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("kind: A\n")
     changes = Changes(
         (str(tmp_path),),
@@ -40,5 +40,5 @@ def test_what_cannot_be_read_again_is_not_asked(files: tuple[str, ...]) -> None:
     assert asked_changes(Changes(files)) is None
 
 
-def test_no_changes_are_none() -> None:
+def test_no_changes_make_an_empty_question() -> None:
     assert asked_changes(Changes()) == []

@@ -91,7 +91,7 @@ def test_a_mere_rollout_leaves_the_map_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(("options", "end"), [((), 0.0), (("--at", "10m"), 600.0)])
-def test_the_page_tells_who_did_what_until_the_plan(options: tuple[str, ...], end: float) -> None:
+def test_the_saved_page_has_the_story_until_the_plan(options: tuple[str, ...], end: float) -> None:
     *told, last = embedded(plan(*options, "--taint", TAINT, "-o", "html"))["answers"]["story {}"]
     placed = {entry[2] for part in told for entry in part["entries"] if entry[1] == "placed"}
     pods = json.loads(plan("-o", "json").stdout)["pods"]
@@ -106,7 +106,7 @@ def test_a_change_that_cannot_be_made_is_wrong_usage() -> None:
 
 
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--strict",), 1)])
-def test_exit_codes_are_those_of_the_other_forms(options: tuple[str, ...], code: int) -> None:
+def test_html_output_has_the_exit_codes_of_other_formats(options: tuple[str, ...], code: int) -> None:
     assert plan(*options, "-o", "html").return_value == code
     assert explain(PENDING, *options, "-o", "html").return_value == code
 
@@ -138,7 +138,7 @@ def test_a_node_has_its_page() -> None:
 
 
 @pytest.mark.parametrize("target", ["nope", "node/nope"])
-def test_what_is_not_there_is_one_line(target: str) -> None:
+def test_a_missing_target_is_reported_in_one_line(target: str) -> None:
     result = explain(target, "-o", "html")
     assert result.return_value == 2
     assert not result.stdout

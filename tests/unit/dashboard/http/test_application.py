@@ -58,7 +58,7 @@ async def running() -> AsyncIterator[Running]:
 
 
 @pytest.mark.real_time
-async def test_nothing_is_told_without_a_session() -> None:
+async def test_requests_without_a_session_get_no_data() -> None:
     async with running() as one:
         for path in ("/api/state", "/app.js", "/api/nothing", "/index.html"):
             status, _, content = await one.ask(f"GET {path}")
@@ -92,7 +92,7 @@ async def test_an_asset_that_did_not_change_is_not_sent_again() -> None:
 
 
 @pytest.mark.real_time
-async def test_a_used_address_is_told_and_a_new_one_announced_once() -> None:
+async def test_a_used_address_is_reported_and_a_new_one_announced_once() -> None:
     async with running() as one:
         token = one.sessions.token
         await one.cookie()

@@ -152,7 +152,7 @@ def test_no_family_is_cut_from_a_large_matrix() -> None:
     assert (len(matrix["rows"]), matrix["leftOutRows"]) == (MAX_ROWS, 2)
 
 
-def test_one_node_is_told_in_full() -> None:
+def test_one_node_is_explained_in_full() -> None:
     told = asked("explain", built(node("n1", taints=_LOW), node("n2"), pod("p")), pod="default/p", node="n1")
     answers = {one["plugin"]: one["answer"] for one in told["explanation"]["column"]["plugins"]}
     assert answers["TaintToleration"] == "no"
@@ -190,7 +190,7 @@ def test_a_pod_that_gets_a_node_is_asked_about_elsewhere() -> None:
     assert asked("explain-pending", settled(node("n1"), pod("p")), pod="default/p") == {"ask": "explain", "done": True}
 
 
-def test_a_node_is_told_as_by_the_command() -> None:
+def test_the_node_question_answers_like_moorage_explain() -> None:
     documents = (node("n1", taints=_LOW), running("r", "n1"), pod("p"))
     planner = planner_of(*documents)
     expected = plain_node(explain_node(planner.build(), planner.inventory, "n1"))

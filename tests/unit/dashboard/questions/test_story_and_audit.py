@@ -45,7 +45,7 @@ def told(base: Base, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
     return [entry for part in parts for entry in part["entries"]], last
 
 
-def test_a_story_says_who_did_what() -> None:
+def test_story_entries_name_the_actor() -> None:
     entries, last = told(built(node("n1"), workload("Deployment", "web", replicas=2)))
     brief = [(one.actor, one.kind, one.subject.rpartition("-")[0], one.detail.partition("-")[0]) for one in entries]
     assert brief == [
@@ -65,7 +65,7 @@ def test_a_story_says_who_did_what() -> None:
     assert last["leftOut"] == 0
 
 
-def test_a_pod_that_waits_is_told_with_the_reason_and_once() -> None:
+def test_a_pending_pod_is_reported_once_with_its_reason() -> None:
     entries, _ = told(built(node("n1", cpu="1"), pod("big", cpu="2"), pod("small", cpu="1")))
     waiting = [entry for entry in entries if entry.kind == "pending"]
     (entry,) = waiting
@@ -87,7 +87,7 @@ def test_evictions_come_at_their_time_with_the_component_that_made_them() -> Non
     assert last["end"] == 100
 
 
-def test_a_long_story_is_cut_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_story_is_cut_and_counts_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(story_question, "MAX_ENTRIES", 3)
     entries, last = told(built(node("n1"), workload("Deployment", "web", replicas=2)))
     assert len(entries) == 3
@@ -121,7 +121,7 @@ def test_without_a_second_reading_the_audit_takes_what_was_loaded() -> None:
     assert as_document([], [])["breaks"] is False
 
 
-def test_many_findings_are_cut_and_those_that_break_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_findings_are_cut_with_breaking_ones_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_question, "MAX_FINDINGS", 1)
     expression = [{"expression": "true"}]
     idle = workload("Deployment", "idle", pods={"tolerations": expression}, replicas=0)

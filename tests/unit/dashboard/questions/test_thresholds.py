@@ -34,7 +34,7 @@ def test_affinity_and_node_selectors_name_thresholds_of_labels() -> None:
     assert operators & {"SemverGt", "SemverLt", "Gt"}
 
 
-def test_keys_that_pods_compare_come_first_and_those_of_kubernetes_last() -> None:
+def test_keys_that_pods_compare_come_first_and_kubernetes_own_last() -> None:
     labels = list(thresholds("examples/cluster")["labels"].items())
     compared = [scale["compared"] for _, scale in labels]
     assert compared == sorted(compared, reverse=True)

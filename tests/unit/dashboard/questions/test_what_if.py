@@ -208,7 +208,7 @@ def test_a_time_that_makes_no_sense_is_refused(until: Any) -> None:
     assert part["error"].startswith("until: must be a number of seconds")
 
 
-def test_a_rollout_is_told_step_by_step() -> None:
+def test_a_rollout_is_followed_step_by_step() -> None:
     (part,) = ask(None, "rollout", workload="deployment/default/web")
     assert part["rollout"]["completes"]
     assert part["rollout"]["maxSurge"] == 1

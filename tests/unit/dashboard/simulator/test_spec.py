@@ -52,12 +52,12 @@ def test_a_spec_survives_its_way() -> None:
 
 
 @pytest.mark.parametrize("lines", [0, 1, 2])
-def test_a_spec_that_ends_early_is_none(lines: int) -> None:
+def test_a_truncated_spec_is_refused(lines: int) -> None:
     with pytest.raises(EOFError):
         spec_from(islice(lines_of(InputSpec.of_live(LIVE)), lines))
 
 
-def test_a_line_that_ends_early_is_none() -> None:
+def test_a_truncated_line_is_refused() -> None:
     with pytest.raises(EOFError, match="ends early"):
         spec_from([next(lines_of(InputSpec.of_live(LIVE))), b'{"kind":'])
 
@@ -115,7 +115,7 @@ async def test_live_objects_are_planned_as_the_command_plans_them(simulators: Ma
 
 
 @pytest.mark.real_time
-async def test_objects_of_the_next_generation_are_those_of_their_revision(simulators: Make) -> None:
+async def test_the_next_generation_has_the_newest_revision_of_each_object(simulators: Make) -> None:
     def changed(raw: Any, version: str, **more: Any) -> Any:
         return {**raw, **more, "metadata": {**raw["metadata"], "resourceVersion": version}}
 
@@ -143,7 +143,7 @@ async def test_other_gates_are_other_admissions(simulators: Make) -> None:
 
 
 @pytest.mark.real_time
-async def test_a_reader_that_dies_is_started_anew(simulators: Make) -> None:
+async def test_a_reader_that_dies_is_restarted(simulators: Make) -> None:
     async with simulators(InputSpec.of_live(LIVE)) as simulator:
         (part,) = await answer_of(simulator, "settings")
         reader = int(Path(f"/proc/{part['pid']}/stat").read_text("ascii").rpartition(")")[2].split()[1])

@@ -90,7 +90,7 @@ def test_every_moment_is_as_it_was(
 
 @LAW_SETTINGS
 @given(stories, st.integers(0, 20), st.integers(0, 2000))
-def test_a_history_with_bounds_keeps_them_and_still_tells_the_truth(
+def test_a_bounded_history_keeps_its_bounds_and_stays_correct(
     story: list[tuple[dict[str, int | None], dict[str, tuple[str, str] | None]]], max_rows: int, max_bytes: int
 ) -> None:
     rows, history = Rows({}, {}), History(10, 10.0, max_rows=max_rows, max_bytes=max_bytes)

@@ -90,7 +90,7 @@ def test_a_rollout_is_followed_to_its_end_within_its_limits(
     assert rollout["ended"] >= rollout["began"]
 
 
-def test_a_rollout_that_cannot_go_on_says_what_it_waits_for() -> None:
+def test_a_stuck_rollout_lists_what_it_waits_for() -> None:
     followed = Followed(node("n1", cpu="2"), web(2, 1, 0))
     followed.restart("web")
     followed.say_why_pods_wait()
@@ -106,7 +106,7 @@ def test_a_rollout_that_cannot_go_on_says_what_it_waits_for() -> None:
     assert rollout["stuck"][0].startswith("ProgressDeadlineExceeded: ReplicaSet ")
 
 
-def test_budgets_of_its_pods_are_told() -> None:
+def test_a_rollout_lists_the_disruption_budgets_of_its_pods() -> None:
     other = {
         **BUDGET,
         "metadata": {"name": "other"},
@@ -119,7 +119,7 @@ def test_budgets_of_its_pods_are_told() -> None:
     assert (budget["name"], budget["disruptionsAllowed"], budget["desiredHealthy"]) == ("keep", 1, 3)
 
 
-def test_another_number_of_replicas_is_no_rollout() -> None:
+def test_scaling_is_not_a_rollout() -> None:
     followed = Followed(*NODES, web(2, 1, 0))
     followed.scale("web", 4)
     assert followed.told() == []
@@ -141,7 +141,7 @@ def test_a_deleted_workload_ends_its_rollout() -> None:
     assert [rollout["state"] for rollout in followed.told()] == ["deleted"]
 
 
-def test_one_that_is_under_way_is_followed_from_the_middle() -> None:
+def test_a_rollout_under_way_is_followed_from_the_middle() -> None:
     planned = Followed(node("n1", cpu="2"), web(2, 1, 0))
     planned.restart("web")
     late = Rollouts()

@@ -25,7 +25,7 @@ def node(**spec: Any) -> Any:
     )
 
 
-def test_a_node_shows_what_is_asked_for_and_what_there_is() -> None:
+def test_a_node_row_has_requested_and_allocatable_amounts() -> None:
     tainted = node(unschedulable=True, taints=[{"key": "level", "value": "3", "effect": "NoExecute"}])
     row = node_row(tainted, {"cpu": 500, "pods": 2, "lost.example.com/x": 1, "gone": 0}, {"gpu": DeviceCount(1, 8)})
     assert row == {

@@ -6,7 +6,7 @@ from tests.unit.plan.planning import Plan, node, workload
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.dashboard.state.workload_changes import deeds
+from moorage.dashboard.state.workload_changes import workload_changes
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.rollout import kind_of_workload, restart
@@ -18,7 +18,9 @@ def told_after(act: Any, *documents: dict[str, Any]) -> list[str]:
     lines: list[str] = []
 
     def changed(kind: Kind, old: Object | None, new: Object | None) -> None:
-        lines.extend(f"{one.subject}: {one.detail}" for one in deeds(kind, [Delta(old, new)], simulation.clock.now))
+        lines.extend(
+            f"{one.subject}: {one.detail}" for one in workload_changes(kind, [Delta(old, new)], simulation.clock.now)
+        )
 
     simulation.api.listeners.append(changed)
     act(simulation)
@@ -26,7 +28,7 @@ def told_after(act: Any, *documents: dict[str, Any]) -> list[str]:
     return lines
 
 
-def test_scaling_is_told_of_the_workload_and_of_its_controller() -> None:
+def test_scaling_is_reported_for_the_workload_and_its_controller() -> None:
     def act(simulation: Any) -> None:
         simulation.api.patch(kind_of_workload("Deployment"), "web", "default", {"spec": {"replicas": 3}})
 
@@ -39,7 +41,7 @@ def test_scaling_is_told_of_the_workload_and_of_its_controller() -> None:
     assert len(lines) == 3
 
 
-def test_a_new_template_and_what_follows_are_told() -> None:
+def test_a_new_template_and_its_consequences_are_reported() -> None:
     lines = told_after(
         lambda simulation: restart(simulation, Key("Deployment", "default", "web")),
         node("n1"),
@@ -50,7 +52,7 @@ def test_a_new_template_and_what_follows_are_told() -> None:
     assert any(line.endswith("was scaled down from 1 to 0") for line in lines)
 
 
-def test_pausing_and_deletion_are_told() -> None:
+def test_pausing_and_deletion_are_reported() -> None:
     def act(simulation: Any) -> None:
         kind = kind_of_workload("Deployment")
         simulation.api.patch(kind, "web", "default", {"spec": {"paused": True}})
@@ -64,7 +66,7 @@ def test_pausing_and_deletion_are_told() -> None:
 def test_what_one_controller_creates_at_once_is_one_line() -> None:
     simulation = Plan(node("n1"), workload("Deployment", "web", replicas=3)).simulation
     pods = [Delta(None, found) for found in simulation.world.all(KINDS.POD)]
-    (line,) = deeds(KINDS.POD, pods, simulation.clock.now)
+    (line,) = workload_changes(KINDS.POD, pods, simulation.clock.now)
     assert line.detail == f"created Pod {pods[0].new and pods[0].new.name} and 2 more"
     assert line.workload == "Deployment default/web"
 
@@ -72,4 +74,4 @@ def test_what_one_controller_creates_at_once_is_one_line() -> None:
 def test_objects_of_a_first_list_are_no_news() -> None:
     simulation = Plan(node("n1"), workload("Deployment", "web", replicas=3)).simulation
     pods = [Delta(None, found) for found in simulation.world.all(KINDS.POD)]
-    assert deeds(KINDS.POD, pods, simulation.clock.now + 3600) == []
+    assert workload_changes(KINDS.POD, pods, simulation.clock.now + 3600) == []

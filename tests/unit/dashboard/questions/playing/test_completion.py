@@ -122,7 +122,7 @@ def test_every_function_that_is_offered_is_explained() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{}, {"line": 0, "column": 1}, {"line": 1, "column": "x"}, {"line": True}])
-def test_a_place_that_is_none_is_refused(base: Base, arguments: dict[str, int]) -> None:
+def test_an_invalid_cursor_position_is_refused(base: Base, arguments: dict[str, int]) -> None:
     (part,) = parts_of(QUESTIONS["complete"], base, {"kind": "cel", "text": "", **arguments})
     assert "must be a number from 1" in part["error"]
 

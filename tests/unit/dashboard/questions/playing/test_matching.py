@@ -97,7 +97,7 @@ def test_a_node_selector_and_pod_affinity_are_matched(base: Base) -> None:
     assert {name for name, group in groups.items() if not group["matches"]} == {"plain"}
 
 
-def test_gates_are_told_with_their_components_versions_and_words() -> None:
+def test_gates_are_listed_with_components_versions_and_messages() -> None:
     base = base_of(default_gates())
     text = '- {key: sla, operator: Gt, value: "900"}\n- {key: v, operator: SemverLt, value: "1"}\n'
     found = ask(base, "tolerations", text)
@@ -120,7 +120,7 @@ def test_gates_are_told_with_their_components_versions_and_words() -> None:
     assert found["gates"][0]["on"]
 
 
-def test_each_form_says_which_gates_it_needs(base: Base) -> None:
+def test_each_form_lists_the_gates_it_needs(base: Base) -> None:
     (rule,) = ask(base, "tolerations", '- {key: sla, operator: Gt, value: "900"}')["forms"]
     assert {form["form"]: form.get("gates") for form in rule["forms"]} == {
         "text": None,
@@ -137,7 +137,7 @@ def test_each_form_says_which_gates_it_needs(base: Base) -> None:
     }
 
 
-def test_a_form_that_differs_here_says_for_which_values(base: Base) -> None:
+def test_a_form_lists_the_values_of_the_cluster_for_which_it_differs(base: Base) -> None:
     (rule,) = ask(base, "tolerations", '- {key: sla, operator: Lt, value: "900"}')["forms"]
     version = next(form for form in rule["forms"] if form["form"] == "version")
     assert not version["exact"]
@@ -178,7 +178,7 @@ def test_arguments_that_make_no_sense_are_refused(base: Base, reason: str) -> No
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "# nothing\n", "[]", "---\n"])
-def test_an_empty_text_is_no_rule_and_no_mistake(base: Base, text: str) -> None:
+def test_an_empty_text_has_no_errors_and_no_matches(base: Base, text: str) -> None:
     found = ask(base, "tolerations", text)
     assert found["errors"] == []
     assert "nodes" not in found

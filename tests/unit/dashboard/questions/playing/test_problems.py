@@ -86,12 +86,12 @@ def test_an_issue_is_marked_in_a_bare_expression(base: Base, expression: str) ->
     assert marked(base, "cel", expression)[0][0] == EXPRESSIONS[expression]
 
 
-def test_all_issues_are_told_each_once(base: Base) -> None:
+def test_each_issue_is_reported_once(base: Base) -> None:
     found = marked(base, "cel", "foo == bar || taint.baz == ''")
     assert [text for text, _ in found] == ["foo", "bar", "baz"]
 
 
-def test_a_gate_that_is_off_is_told_as_the_api_server_tells_it() -> None:
+def test_a_disabled_gate_has_the_message_of_the_api_server() -> None:
     text = '- {key: sla, operator: Gt, value: "5"}\n- expression: "true"\n'
     found = ask(base_of(default_gates()), "tolerations", text)["errors"]
     assert [one["message"] for one in found if one["apiServer"]] == [
