@@ -11,7 +11,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
 from moorage.control.framework.world import controller_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.state.workload_changes import created_line
+from moorage.dashboard.state.workload_changes import CREATED_BY_CONTROLLERS, created_line
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.report.reasons import without_preemption
@@ -24,15 +24,6 @@ MAX_ENTRIES = 20_000
 _AT_ONCE = 1_000
 _USER = "you"
 _YEAR = 366 * 86_400
-_TOLD_WHEN_CREATED = frozenset(
-    {
-        KINDS.POD,
-        KINDS.REPLICA_SET,
-        KINDS.JOB,
-        KINDS.PERSISTENT_VOLUME_CLAIM,
-        KINDS.RESOURCE_CLAIM,
-    }
-)
 
 
 class StoryEntry(NamedTuple):
@@ -81,7 +72,7 @@ class _Storyteller:
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         now = self._simulation.clock.elapsed
-        if old is None and new is not None and kind in _TOLD_WHEN_CREATED:
+        if old is None and new is not None and kind in CREATED_BY_CONTROLLERS:
             self._created(new)
         if kind is KINDS.POD:
             pod = new or old

@@ -8,7 +8,7 @@ import resource
 import selectors
 import socket
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,23 @@ _CHUNK = 65_536
 _LAST_TO_GO, _FIRST_TO_GO = 300, 1000  # for the kernel, when memory runs out
 
 
+def received_by(commands: Commands, children: Children) -> Iterator[dict[str, Any]]:
+    """Yield commands until the server closes its end, and report to it how children end. Raises OSError."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(commands.socket, selectors.EVENT_READ)
+        selector.register(children.bell, selectors.EVENT_READ)
+        while True:
+            ready = {key.fileobj for key, _ in selector.select()}
+            if children.bell in ready:
+                for number, why in children.reap():
+                    commands.send({"ended": number, "why": why})
+            if commands.socket in ready:
+                received = commands.receive()
+                if received is None:
+                    return
+                yield from received
+
+
 def serve_questions(
     commands: Commands, base: Base, questions: Questions, memory: int, children: Children | None = None
 ) -> None:
@@ -35,29 +52,15 @@ def serve_questions(
     stop_looking()
     children = children or Children()
     _prefer_to_lose(_LAST_TO_GO)
-    selector = selectors.DefaultSelector()
-    selector.register(commands.socket, selectors.EVENT_READ)
-    selector.register(children.bell, selectors.EVENT_READ)
     try:
-        while True:
-            ready = {key.fileobj for key, _ in selector.select()}
-            if children.bell in ready:
-                for number, why in children.reap():
-                    commands.send({"ended": number, "why": why})
-            if commands.socket not in ready:
-                continue
-            received = commands.receive()
-            if received is None:
-                return
-            for command in received:
-                if "ask" in command:
-                    _fork_answer(commands, children, command["ask"], base, questions, memory)
-                elif "cancel" in command:
-                    children.kill(command["cancel"])
+        for command in received_by(commands, children):
+            if "ask" in command:
+                _fork_answer(commands, children, command["ask"], base, questions, memory)
+            elif "cancel" in command:
+                children.kill(command["cancel"])
     except OSError:
         return  # the server is gone
     finally:
-        selector.close()
         children.kill_all()
 
 

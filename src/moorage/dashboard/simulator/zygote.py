@@ -12,7 +12,6 @@ import argparse
 import gc
 import importlib
 import os
-import selectors
 import signal
 import socket
 import time
@@ -20,7 +19,7 @@ import traceback
 from contextlib import suppress
 
 from moorage.dashboard.questions.base import Base
-from moorage.dashboard.simulator.answering import SETTLED, Questions, serve_questions
+from moorage.dashboard.simulator.answering import SETTLED, Questions, received_by, serve_questions
 from moorage.dashboard.simulator.channel import Commands
 from moorage.dashboard.simulator.children import Children, end_with, stop_looking
 from moorage.dashboard.simulator.spec import (
@@ -65,24 +64,12 @@ class _Forker:
     def serve(self) -> None:
         """Work until the server closes its end."""
         children = Children()
-        selector = selectors.DefaultSelector()
-        selector.register(self._commands.socket, selectors.EVENT_READ)
-        selector.register(children.bell, selectors.EVENT_READ)
         self._commands.send({"ready": True})
-        while True:
-            ready = {key.fileobj for key, _ in selector.select()}
-            if children.bell in ready:
-                for number, why in children.reap():
-                    self._commands.send({"ended": number, "why": why})
-            if self._commands.socket in ready:
-                received = self._commands.receive()
-                if received is None:
-                    return
-                for command in received:
-                    if "reader" in command:
-                        self._fork_reader(children)
-                    else:
-                        self._fork_generation(children, command["load"])
+        for command in received_by(self._commands, children):
+            if "reader" in command:
+                self._fork_reader(children)
+            else:
+                self._fork_generation(children, command["load"])
 
     def _fork_reader(self, children: Children) -> None:
         channel = self._commands.take()

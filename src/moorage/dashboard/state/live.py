@@ -17,7 +17,7 @@ from moorage.client.protocol import Object, Unreachable
 from moorage.columns.cluster import Cluster
 from moorage.dashboard.state.board import Board, SourceInfo, Unread
 from moorage.dashboard.state.rows import node_row, pod_row
-from moorage.dashboard.state.workload_changes import deeds
+from moorage.dashboard.state.workload_changes import workload_changes
 from moorage.model.api_error import ApiError
 from moorage.model.gates import all_gates
 from moorage.model.kinds import KINDS, Kind
@@ -122,7 +122,7 @@ class LiveSource:
             if taking is not None:
                 taking(deltas)
             if self._watched.is_complete:
-                self.board.tell(deeds(kind, deltas, time.time()))
+                self.board.tell(workload_changes(kind, deltas, time.time()))
             if self._listener is not None:
                 self._listener(kind, deltas)
 

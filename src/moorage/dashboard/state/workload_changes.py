@@ -15,25 +15,11 @@ from moorage.watch.happenings import Happening, HappeningKind, workload_of
 
 #: So long after its creation an object that is seen for the first time is news, and not one of a first list.
 _NEWS_SECONDS = 30.0
-_CREATED = frozenset(
-    {
-        KINDS.POD,
-        KINDS.REPLICA_SET,
-        KINDS.JOB,
-        KINDS.PERSISTENT_VOLUME_CLAIM,
-        KINDS.RESOURCE_CLAIM,
-    }
+CREATED_BY_CONTROLLERS = frozenset(
+    {KINDS.POD, KINDS.REPLICA_SET, KINDS.JOB, KINDS.PERSISTENT_VOLUME_CLAIM, KINDS.RESOURCE_CLAIM}
 )
 _WORKLOADS = frozenset(
-    KINDS[version, name]
-    for version, name in (
-        ("apps/v1", "Deployment"),
-        ("apps/v1", "StatefulSet"),
-        ("apps/v1", "DaemonSet"),
-        ("apps/v1", "ReplicaSet"),
-        ("batch/v1", "Job"),
-        ("batch/v1", "CronJob"),
-    )
+    {KINDS.DEPLOYMENT, KINDS.STATEFUL_SET, KINDS.DAEMON_SET, KINDS.REPLICA_SET, KINDS.JOB, KINDS.CRON_JOB}
 )
 
 
@@ -43,8 +29,8 @@ def is_news(item: Object, now: float) -> bool:
     return created is not None and abs(now - created) <= _NEWS_SECONDS
 
 
-def deeds(kind: Kind, deltas: Iterable[Delta], now: float) -> list[Happening]:
-    """Return what was done, a line for each owner and kind of deed."""
+def workload_changes(kind: Kind, deltas: Iterable[Delta], now: float) -> list[Happening]:
+    """Return what was done, a line for each owner and kind of change."""
     created: dict[tuple[str, str], list[str]] = {}
     happenings: list[Happening] = []
     for old, new in deltas:
@@ -52,7 +38,7 @@ def deeds(kind: Kind, deltas: Iterable[Delta], now: float) -> list[Happening]:
             if old is not None and kind in _WORKLOADS and controller_of(old.view.metadata) is None:
                 happenings.append(_happening(now, f"{kind.name} {old.key}", "was deleted"))
         elif old is None:
-            if is_news(new, now) and (whose := _owner_of(new)) is not None and kind in _CREATED:
+            if is_news(new, now) and (whose := _owner_of(new)) is not None and kind in CREATED_BY_CONTROLLERS:
                 created.setdefault(whose, []).append(new.name)
             elif is_news(new, now) and kind in _WORKLOADS:
                 happenings.append(_happening(now, f"{kind.name} {new.key}", "was created"))
