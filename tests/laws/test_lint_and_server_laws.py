@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from io import BytesIO
 
@@ -12,6 +13,7 @@ from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.random_faults import faulty_worlds
 from tests.laws.random_worlds import Dimension, World, priority_class, worlds
 from tests.laws.world_in_cluster import refusals_in_cluster
+from tests.laws.world_picture import absent_namespaces, subject_of
 
 from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
@@ -19,7 +21,7 @@ from moorage.lint.finding import Finding, Severity
 from moorage.lint.sources import Source
 
 #: Objects that exist are not admitted again; which of several pods a quota refuses is a matter of time.
-DIMENSIONS = frozenset(Dimension) - {Dimension.RUNNING_PODS, Dimension.UNREADY_NODES, Dimension.ABSENT_NAMESPACES}
+DIMENSIONS = frozenset(Dimension) - {Dimension.RUNNING_PODS, Dimension.UNREADY_NODES}
 _ACCEPTED = re.compile(r"the \w+ is accepted, but its pods will be refused: ")
 
 
@@ -93,7 +95,12 @@ def law_of_refusals(lint: Callable[[World], dict[str, str]]) -> None:
     @given(faulty_worlds(DIMENSIONS))
     def law(drawn: World) -> None:
         world = completed(drawn)
-        refused = refusals_in_cluster(world).documents
+        refusals = refusals_in_cluster(world)
+        refused, findings = refusals.documents, findings_of(world)
+        # Of an object that is invalid anyway, lint does not tell what else is wrong.
+        used = {one["metadata"].get("namespace") for one in world.documents if subject_of(one) not in refused}
+        absent = Counter({name: count for name, count in refusals.absent_namespaces.items() if name in used})
+        assert absent_namespaces(finding.message for finding in findings) == absent
         assert lint(world) == {subject: in_words_of_lint(message) for subject, message in refused.items()}
 
     law()

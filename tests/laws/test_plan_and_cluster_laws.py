@@ -27,13 +27,13 @@ EXCLUDED = {
 GROUPS = {
     "nodes and workloads": (),
     "what namespaces refuse": (Dimension.LIMIT_RANGES, Dimension.POD_SECURITY, Dimension.CUSTOM_KINDS),
+    "namespaces that are missing": (Dimension.ABSENT_NAMESPACES, Dimension.QUOTAS),
     "quotas": (Dimension.QUOTAS, Dimension.LIMIT_RANGES, Dimension.JOBS),
     "priorities": (Dimension.PRIORITIES, Dimension.RUNNING_PODS, Dimension.BUDGETS, Dimension.NODE_NAMES),
     "evictions": (Dimension.EVICTING_TAINTS, Dimension.RUNNING_PODS, Dimension.JOBS),
     "skewed gates": (Dimension.EVICTING_TAINTS, Dimension.SKEWED_GATES, Dimension.NODE_NAMES),
     "nodes that are not ready": (Dimension.UNREADY_NODES, Dimension.RUNNING_PODS),
-    # A pod with two faults is refused for another one by a plan if the API server has other gates.
-    "everything": tuple(one for one in Dimension if one is not Dimension.SKEWED_GATES),
+    "everything": tuple(Dimension),
 }
 
 

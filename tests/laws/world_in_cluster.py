@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from tests.laws.random_worlds import World, reports_unready
+from tests.laws.random_worlds import World, namespace, reports_unready
 from tests.laws.world_picture import (
     COMPARED,
     ENDLESS,
@@ -70,7 +70,7 @@ def picture_of_cluster(world: World, seconds: float) -> Picture:
             if subject.startswith("Pod "):
                 lines[Line(subject, REFUSED, "", None, REASON_OF_REFUSED, shortened(message))] += 1
         failed = {deployment_for(workload): text for workload, text in cluster.refused_creates}
-        return Picture(refusals, failed, objects_of(found), rows, lines)
+        return Picture(refusals, failed, objects_of(found), rows, lines, cluster.absent_namespaces)
 
     return run_virtual(happen())
 
@@ -86,6 +86,7 @@ class ServerRefusals(NamedTuple):
 
     documents: dict[str, str]
     pods: Counter[tuple[str, str]]
+    absent_namespaces: Counter[str]
 
 
 def refusals_in_cluster(world: World) -> ServerRefusals:
@@ -94,7 +95,7 @@ def refusals_in_cluster(world: World) -> ServerRefusals:
     async def happen() -> ServerRefusals:
         cluster = _Cluster(world)
         await cluster.objects(1.0, ())
-        return ServerRefusals(cluster.refusals, cluster.refused_creates)
+        return ServerRefusals(cluster.refusals, cluster.refused_creates, cluster.absent_namespaces)
 
     return run_virtual(happen())
 
@@ -144,6 +145,8 @@ class _Cluster:
         #: What the API server says of the documents that it refuses, by kind, namespace and name.
         self.refusals: dict[str, str] = {}
         self.refused_creates: Counter[tuple[str, str]] = Counter()
+        #: The namespaces that documents name and the world does not have.
+        self.absent_namespaces: Counter[str] = Counter()
         self.history = PodHistory()
         self._is_endless = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -220,13 +223,24 @@ class _Cluster:
         for document in self._world.created:
             kind = kind_of(document) or cluster.api.resources.custom_kind(document["apiVersion"], document["kind"])
             assert kind is not None, document
+            where = document["metadata"].get("namespace", "default") if kind.namespaced else ""
             try:
-                where = document["metadata"].get("namespace", "default") if kind.namespaced else ""
-                await cluster.client.create(kind, document, where)
+                try:
+                    await cluster.client.create(kind, document, where)
+                except ApiError as error:
+                    if error.message != f'namespaces "{where}" not found':
+                        raise
+                    await self._add_namespace(cluster, where)
+                    await cluster.client.create(kind, document, where)
             except ApiError as error:
                 self.refusals[subject_of(document)] = error.message
             if kind in (KINDS.RESOURCE_QUOTA, KINDS.CUSTOM_RESOURCE_DEFINITION):
                 await _let_work()
+
+    async def _add_namespace(self, cluster: VirtualCluster, name: str) -> None:
+        """Note that a namespace is missing, and create it, as plans assume."""
+        self.absent_namespaces[name] += 1
+        await cluster.client.create(KINDS.NAMESPACE, namespace(name, {}))
 
     def _pod_changed(self, change: Change) -> None:
         self.history.changed(_view(change.old), _view(change.new), self._loop.time())

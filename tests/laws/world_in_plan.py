@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.laws.random_worlds import World
-from tests.laws.world_picture import COMPARED, ENDLESS, ON_NODE, Line, Picture, objects_of, row_of, shortened
+from tests.laws.world_picture import (
+    COMPARED,
+    ENDLESS,
+    ON_NODE,
+    Line,
+    Picture,
+    absent_namespaces,
+    objects_of,
+    row_of,
+    shortened,
+)
 
 from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
@@ -44,6 +54,7 @@ def picture_of_plan(world: World, seconds: float) -> Picture:
         objects_of(found),
         Counter(rows),
         Counter(line_of(line) for line in outcome.pods if line.reason != NOT_CREATED),
+        absent_namespaces(note.message for note in outcome.notes),
     )
 
 
