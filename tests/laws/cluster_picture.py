@@ -6,11 +6,11 @@ Slots, codes and the order of events are left out: they are a cluster's own busi
 from collections.abc import Mapping
 from typing import Any
 
+from moorage.columns.attachments import Disk
 from moorage.columns.cluster import Cluster
 from moorage.columns.owned_terms import term_key
 from moorage.columns.pod_classes import DomainCounts, Label, PodCounts
 from moorage.columns.slots import ABSENT
-from moorage.columns.volumes.attachments import Disk
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _KEYS = (_ZONE, _HOST, "gen", "version")

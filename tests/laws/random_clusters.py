@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import DeviceObject
-from moorage.columns.volumes.storage import StorageObject
+from moorage.columns.storage import StorageObject
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import DeviceClass, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node

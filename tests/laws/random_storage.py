@@ -22,7 +22,7 @@ from tests.unit.schedule.storage_objects import (
 )
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.columns.volumes.storage import StorageObject
+from moorage.columns.storage import StorageObject
 from moorage.model.types.pod import Pod
 
 ZONE = "topology.kubernetes.io/zone"

@@ -19,7 +19,7 @@ from moorage.custom.objects.decoding import (
     write_as_go,
 )
 from moorage.custom.objects.validate import schema_errors
-from moorage.custom.schema.structural import MAX_DEPTH, SchemaTooDeepError, compile_schema
+from moorage.custom.structural import MAX_DEPTH, SchemaTooDeepError, compile_schema
 
 Raw = dict[str, Any]
 SEEDS = range(150)

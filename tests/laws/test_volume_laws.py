@@ -14,7 +14,7 @@ from tests.laws.random_storage import EBS, NAMES, World, random_pod
 from tests.unit.schedule.clusters import alone, place_best
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.volumes.storage import Storage, VolumeDecision
+from moorage.columns.storage import Storage, VolumeDecision
 from moorage.match.volumes.claims import ClaimKey, ClaimUse, facts_key
 from moorage.match.volumes.volume_matching import ClaimMatcher
 from moorage.model.gates import default_gates

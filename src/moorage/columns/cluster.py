@@ -5,14 +5,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from moorage.columns.attachments import DiskUsers
 from moorage.columns.devices.devices import Devices
 from moorage.columns.node_table import NodeTable
 from moorage.columns.owned_terms import OwnedTerms
 from moorage.columns.pod_classes import Label, PodClasses, PodCounts, PodPredicate
 from moorage.columns.resources import PODS
 from moorage.columns.shape import HostPort, Shape, shape_key
-from moorage.columns.volumes.attachments import DiskUsers
-from moorage.columns.volumes.storage import Storage
+from moorage.columns.storage import Storage
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, claims_of, facts_key
 from moorage.model.gates import GateSet, default_gates

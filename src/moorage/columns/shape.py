@@ -8,9 +8,9 @@ same goes for claims on devices.
 from operator import attrgetter
 from typing import Any
 
+from moorage.columns.attachments import Disk, inline_disks
 from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.columns.slots import SlotArray
-from moorage.columns.volumes.attachments import Disk, inline_disks
 from moorage.match.devices.claims import DeviceClaimFacts, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, Key, encode_view, facts_key, inline_attachables, inline_key
 from moorage.match.volumes.csi_migration import Attachable

@@ -5,7 +5,7 @@ from typing import Any
 from tests.unit.schedule.clusters import pod
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.volumes.storage import StorageObject
+from moorage.columns.storage import StorageObject
 from moorage.match.volumes.claims import BIND_COMPLETED
 from moorage.match.volumes.csi_migration import MIGRATED_PLUGINS
 from moorage.model.schema.conversion import convert_view

@@ -12,7 +12,7 @@ from moorage.custom.expressions.evaluate import RuleFindings, check_rules, rule_
 from moorage.custom.objects.decoding import prune_value
 from moorage.custom.objects.embedded import MalformedError, MetadataRule, coerce_embedded, embedded_errors
 from moorage.custom.objects.validate import schema_errors
-from moorage.custom.schema.structural import Structural, compile_schema
+from moorage.custom.structural import Structural, compile_schema
 from moorage.model.field_error import AsJSON, FieldError, invalid
 
 _OBJECT_FIELDS: Final = frozenset(("metadata", "apiVersion", "kind"))

@@ -42,7 +42,7 @@ from moorage.custom.definition.versions import (
 )
 from moorage.custom.definition.written_forms import SCHEMA_ATTRIBUTES, go_form, go_name, structural_of
 from moorage.custom.objects.embedded import MetadataRule
-from moorage.custom.schema.structural import MAX_DEPTH
+from moorage.custom.structural import MAX_DEPTH
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.names import dns1035_label_errors
 from moorage.model.types.extension.custom_resource_definition import (

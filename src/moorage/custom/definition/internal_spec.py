@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from moorage.custom.schema.formats import is_known_format
+from moorage.custom.formats import is_known_format
 from moorage.model.types.extension.custom_resource_definition import (
     CustomResourceColumnDefinition,
     CustomResourceDefinition,

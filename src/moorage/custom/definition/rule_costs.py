@@ -11,7 +11,7 @@ from moorage.custom.definition.internal_spec import DefinitionOptions
 from moorage.custom.definition.written_forms import go_form
 from moorage.custom.expressions.declared_types import declare
 from moorage.custom.expressions.rules import CompiledRule, compile_rules
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.match.cel.functions import MAX_COST
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, internal_error, invalid
 from moorage.model.types.extension.custom_resource_definition import JSONSchemaProps

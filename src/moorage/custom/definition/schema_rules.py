@@ -15,7 +15,7 @@ from moorage.custom.definition.rule_costs import RuleContext, check_rules_of_nod
 from moorage.custom.definition.structural_rules import unsupported_field
 from moorage.custom.definition.written_forms import items_form, structural_of
 from moorage.custom.expressions.field_paths import FieldPathError, resolve_field_path
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, not_supported, required
 from moorage.model.types.extension.custom_resource_definition import JSONSchemaProps, ValidationRule
 from moorage.model.types.view import ABSENT_MAP

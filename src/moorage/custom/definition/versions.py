@@ -14,7 +14,7 @@ from moorage.custom.definition.names import validate_choice
 from moorage.custom.definition.structural_rules import unsupported_field
 from moorage.custom.definition.written_forms import structural_of
 from moorage.custom.expressions.field_paths import FieldPathError, resolve_field_path
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, duplicate, forbidden, invalid, required, too_many
 from moorage.model.go.pem_blocks import decode_base64

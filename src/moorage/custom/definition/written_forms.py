@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.custom.schema.structural import Structural, compile_schema
+from moorage.custom.structural import Structural, compile_schema
 from moorage.model.go.quoting import GoStruct
 from moorage.model.schema.shapes import EitherShape, ListShape, MapShape, Shape, StructShape, struct_shape
 from moorage.model.types.extension.custom_resource_definition import CustomResourceDefinitionSpec, JSONSchemaProps

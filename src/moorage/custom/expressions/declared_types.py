@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.match.cel import types
 from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment, ObjectField
 from moorage.match.cel.parse.tokens import RESERVED

@@ -13,7 +13,7 @@ from moorage.custom.expressions.declared_types import OLD_SELF, SELF, DeclaredTy
 from moorage.custom.expressions.rules import CompiledRule, compile_rules
 from moorage.custom.expressions.values import cel_value
 from moorage.custom.objects.correlation import Correlation, find_item, items_by_key
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.match.cel.evaluate.steps import COST_EXCEEDED
 from moorage.match.cel.program import Program
 from moorage.match.cel.values import OPTIONAL_NONE, CelError, OptionalValue

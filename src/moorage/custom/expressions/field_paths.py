@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 
 _ESCAPES: Final = dict(zip("abfnrtv'\\", "\a\b\f\n\r\t\v'\\", strict=True))
 _TOKEN: Final = re.compile(r"'.*?(?<!\\)'|'.*|[.\[\]]|[^.\[\]']+[^.\[\]]*|[^.\[\]]+", re.DOTALL)

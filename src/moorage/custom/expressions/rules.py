@@ -9,7 +9,7 @@ import msgspec
 
 from moorage.custom.expressions.declared_types import OLD_SELF, DeclaredType, rule_environment
 from moorage.custom.expressions.field_paths import FieldPathError, resolve_field_path
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.match.cel import types
 from moorage.match.cel.environment import Environment
 from moorage.match.cel.program import NOT_INSTANTIATED, Program, compile_expression, render_issues

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from moorage.custom.expressions.declared_types import escape_name, with_object_fields
-from moorage.custom.schema.formats import duration_of
-from moorage.custom.schema.structural import Structural
+from moorage.custom.formats import duration_of
+from moorage.custom.structural import Structural
 from moorage.match.cel import types
 from moorage.match.cel.libraries.calendar import parse_timestamp
 from moorage.match.cel.values import CelError, CelMap, Duration, KeyedList, OpaqueValue, SetList

@@ -8,7 +8,7 @@ Kubernetes: apiserver/pkg/cel/common/equality.go and maplist.go; apiextensions-a
 from collections.abc import Hashable, Iterator
 from typing import Any
 
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.model.field_error import FieldError, child_path, duplicate, invalid
 from moorage.model.go.quoting import go_json
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.custom.objects.embedded import MalformedError, coerce_embedded, coerce_metadata
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.model.go.integers import fits_int64
 from moorage.model.schema.conversion import ConversionError
 from moorage.model.well_known.limits import MAX_REQUEST_BYTES

@@ -6,7 +6,7 @@ Kubernetes: apiextensions-apiserver, schema/objectmeta.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.model.field_error import FieldError, FieldErrors, child_path, invalid, required
 from moorage.model.names import dns1035_label_errors
 from moorage.model.schema.conversion import ConversionError, convert_view

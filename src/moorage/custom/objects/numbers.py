@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator
 
 from moorage.custom.objects.failures import Failure, ValuePlace
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.model.field_error import invalid
 from moorage.model.go.integers import fits_int64
 from moorage.model.go.quoting import go_float

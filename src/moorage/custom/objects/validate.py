@@ -7,11 +7,11 @@ Kubernetes: kube-openapi, pkg/validation/validate; apiextensions-apiserver, vali
 
 from typing import Any
 
+from moorage.custom.formats import format_check
 from moorage.custom.objects.correlation import Correlation, same_values
 from moorage.custom.objects.failures import Result, ValuePlace
 from moorage.custom.objects.numbers import is_float, is_whole, number_failures
-from moorage.custom.schema.formats import format_check
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.match.cel.patterns import searcher
 from moorage.match.cel.values import CelError
 from moorage.model.field_error import FieldError

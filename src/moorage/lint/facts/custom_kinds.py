@@ -12,7 +12,7 @@ import msgspec
 
 from moorage.admit.kinds.api_server.custom_objects import CustomRules
 from moorage.admit.raw import Raw
-from moorage.custom.schema.structural import SchemaTooDeepError, schema_of_version
+from moorage.custom.structural import SchemaTooDeepError, schema_of_version
 from moorage.model.kind_rows.kind import CustomKind, kind_facts
 from moorage.model.kinds import EVICTION, KINDS, OLDER_VERSIONS, SCALE, TOKEN_REQUEST, VIRTUAL_KINDS
 from moorage.model.text.documents import Document

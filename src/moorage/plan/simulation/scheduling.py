@@ -12,7 +12,7 @@ import msgspec
 from moorage.client.informer import Delta
 from moorage.client.protocol import Client, DeletionDemands, Object, PatchType, Raw
 from moorage.columns.cluster import Cluster
-from moorage.columns.volumes.storage import VolumeDecision
+from moorage.columns.storage import VolumeDecision
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet

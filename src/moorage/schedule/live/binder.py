@@ -20,7 +20,7 @@ from moorage.client.event_recorders import NORMAL, WARNING
 from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.columns.cluster import PodRecord
-from moorage.columns.volumes.storage import VolumeDecision
+from moorage.columns.storage import VolumeDecision
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import PodCondition

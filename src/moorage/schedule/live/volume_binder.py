@@ -10,7 +10,7 @@ from typing import Any
 
 from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.columns.cluster import Cluster
-from moorage.columns.volumes.storage import VolumeDecision
+from moorage.columns.storage import VolumeDecision
 from moorage.match.node_selector import compile_node_selector
 from moorage.match.volumes.claims import BIND_COMPLETED, SELECTED_NODE
 from moorage.model.api_error import ApiError

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.model.kind_rows.kind import CustomObject
 from moorage.model.kinds import Kind
 from moorage.model.schema.merge_schema import (

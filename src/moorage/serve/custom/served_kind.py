@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from moorage.custom.objects.decoding import decode_stored, drop_nulls, prune, write_as_go
-from moorage.custom.schema.structural import Structural, schema_of_version
+from moorage.custom.structural import Structural, schema_of_version
 from moorage.model.kind_rows.kind import CustomKind, has_condition, kind_facts
 from moorage.serve.resources.served import version_priority
 

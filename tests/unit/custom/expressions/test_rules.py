@@ -8,7 +8,7 @@ from moorage.custom.expressions import RuleFindings, check_rules, rule_tree
 from moorage.custom.expressions.declared_types import declare, escape_name
 from moorage.custom.expressions.rules import CompiledRule, compile_rules
 from moorage.custom.objects.correlation import Correlation
-from moorage.custom.schema.structural import compile_schema
+from moorage.custom.structural import compile_schema
 
 Raw = dict[str, Any]
 

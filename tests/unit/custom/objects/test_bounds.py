@@ -7,7 +7,7 @@ import pytest
 from moorage.custom.objects import validate
 from moorage.custom.objects.decoding import apply_defaults
 from moorage.custom.objects.validate import schema_errors
-from moorage.custom.schema.structural import compile_schema
+from moorage.custom.structural import compile_schema
 from moorage.model.kinds import KINDS
 from moorage.serve.apply.ownership_schema import check, fits, ownership_schema
 from moorage.serve.custom.columns import compile_path

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.custom.objects.correlation import Correlation, same_values
-from moorage.custom.schema.structural import compile_schema
+from moorage.custom.structural import compile_schema
 
 ITEM = {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "integer"}}}
 KEYED = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from moorage.custom.objects.validate import schema_errors
-from moorage.custom.schema.structural import compile_schema
+from moorage.custom.structural import compile_schema
 
 CHECKED = '<nil>: Invalid value: "": Checked value must be of type integer (default format) in n'
 

@@ -13,7 +13,7 @@ from moorage.admit.metadata import path_segment_errors, validate_object_meta, va
 from moorage.admit.raw import Raw
 from moorage.custom.objects.correlation import Correlation, list_type_errors
 from moorage.custom.objects.embedded import embedded_errors
-from moorage.custom.schema.structural import Structural
+from moorage.custom.structural import Structural
 from moorage.model.field_error import ErrorKind, FieldError, invalid
 from moorage.model.go.integers import INT32_MAX
 from moorage.model.go.quoting import go_json, go_quote

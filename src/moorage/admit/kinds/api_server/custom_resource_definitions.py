@@ -14,7 +14,7 @@ from moorage.custom.definition import definition as definitions
 from moorage.custom.definition.defaults import coerce_defaults
 from moorage.custom.definition.internal_spec import unknown_formats
 from moorage.custom.definition.written_forms import write_spec
-from moorage.custom.schema.structural import SchemaTooDeepError, compile_schema
+from moorage.custom.structural import SchemaTooDeepError, compile_schema
 from moorage.model.field_error import FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote

@@ -8,9 +8,9 @@ Differs: volumes are counted as pods come and go; the detail has the inequality.
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.attachments import NO_LIMIT
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.columns.volumes.attachments import NO_LIMIT
 from moorage.match.volumes.claims import ClaimState, claims_of, inline_attachables
 from moorage.match.volumes.csi_migration import Attachable
 from moorage.schedule.framework.events import Event, EventKind, on

@@ -16,7 +16,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
-from moorage.columns.volumes.storage import VolumeDecision
+from moorage.columns.storage import VolumeDecision
 from moorage.match.volumes.claims import ClaimFacts, ClaimState
 from moorage.model.gates import GateSet
 from moorage.schedule.framework.events import Event, EventKind, on

@@ -17,7 +17,7 @@ from moorage.columns.node_table import NodeTable
 from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.selector_masks import NodePredicate, SoleSlot, any_of, label_predicate, selector_predicate
 from moorage.columns.slots import Interner
-from moorage.columns.volumes.storage import Storage
+from moorage.columns.storage import Storage
 from moorage.match.label_selector import compile_label_selector, conjunction
 from moorage.match.node_selector import NodeSelectorMatcher, compile_node_selector
 from moorage.match.requirement import IN, SelectorError, compile_requirement

@@ -8,9 +8,9 @@ Kubernetes: pkg/scheduler/framework/plugins/volumerestrictions. Differs: the det
 import msgspec
 import numpy as np
 
+from moorage.columns.attachments import Disk, inline_disks
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
-from moorage.columns.volumes.attachments import Disk, inline_disks
 from moorage.match.volumes.claims import ClaimKey, ClaimState, claims_of
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared, Verdict, unresolvable, unschedulable

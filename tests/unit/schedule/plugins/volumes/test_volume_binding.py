@@ -19,7 +19,7 @@ from tests.unit.schedule.storage_objects import (
 )
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.volumes.storage import VolumeDecision
+from moorage.columns.storage import VolumeDecision
 from moorage.match.volumes.claims import SELECTED_NODE
 from moorage.model.gates import default_gates, gates_from
 from moorage.model.types.pod import Pod

@@ -97,7 +97,7 @@ class Structural(msgspec.Struct, frozen=True, eq=False, dict=True):
         """Return the format, or an empty string where it is ignored."""
         if not self.format:
             return ""
-        from moorage.custom.schema.formats import is_known_format  # imports CEL's addresses and patterns
+        from moorage.custom.formats import is_known_format  # imports CEL's addresses and patterns
 
         return self.format if is_known_format(self.format, self.types) else ""
 

@@ -17,7 +17,7 @@ from tests.unit.schedule.storage_objects import (
 )
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.volumes.storage import VolumeDecision
+from moorage.columns.storage import VolumeDecision
 from moorage.match.volumes.claims import SELECTED_NODE, ClaimState, claims_of
 from moorage.match.volumes.csi_migration import Attachable, moved_affinity, moved_disk, provisioned_disk
 from moorage.model.types.pod import Pod

@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import msgspec
 
+from moorage.columns.attachments import Attachments, VolumeId
 from moorage.columns.node_table import ChangeLog, NodeTable
 from moorage.columns.slots import Interner
-from moorage.columns.volumes.attachments import Attachments, VolumeId
 from moorage.match.volumes.claims import (
     BIND_COMPLETED,
     READ_WRITE_ONCE_POD,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moorage.custom.schema.formats import format_check, is_known_format
+from moorage.custom.formats import format_check, is_known_format
 
 ACCEPTED = {
     "email": ["a@b", "A <a@b.c>", '"q q"@x.y', "a@[1.2.3.4]", "a@b (c)", "g: a@b;", "<a@b>", "é@b"],

@@ -1,1 +1,0 @@
-"""Volumes, claims and attachments as columns."""

@@ -1,1 +1,0 @@
-"""Schemas of custom resources, compiled from openAPIV3Schema."""
