@@ -142,18 +142,18 @@ class DepartureLog:
         With `only_later`, that is one that was made after the pod had left: a rolling update makes them before.
         """
         simulation, names = self._simulation, OwnerNames(self._simulation)
-        order, latest = simulation.order, simulation.history.latest
+        order, history = simulation.order, simulation.history
         created: dict[tuple[str, str], deque[Object]] = {}
         for pod, _ in simulation.api.created_pods[self._first_created :]:
             if name := names.of(pod):
-                place = _place(name, pod.key, latest[order[pod.uid]].view.spec.nodeName)
+                place = _place(name, pod.key, history.current(order[pod.uid]).view.spec.nodeName)
                 created.setdefault(place, deque()).append(pod)
         for deletion, departure in departures:
             candidates = created.get(_place(departure.workload, departure.pod, departure.node))
             if departure.cause is Cause.CONTROLLER or not candidates:
                 continue
             if only_later:
-                first = simulation.history.endings[deletion.pod.uid].pods_before
+                first = history.endings[deletion.pod.uid].pods_before
                 while candidates and order[candidates[0].uid] < first:
                     candidates.popleft()
             if candidates:

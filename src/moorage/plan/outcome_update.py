@@ -33,7 +33,7 @@ class Follower:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._first_new = len(simulation.history.latest)
+        self._first_new = len(simulation.history)
         self._position = simulation.cluster.nodes.changes.position
         self._touched: set[str] = set()  # UIDs of pods
         self._down = frozenset(simulation.kubelets.down)
@@ -59,7 +59,7 @@ class Follower:
         """Return the outcome now, for the one from which this has followed the simulation."""
         history = self._simulation.history
         rows = PodRows(self._simulation)
-        order, latest = history.order, history.latest
+        order = history.order
         known = before.pods[: self._first_new]
         if len(known) < self._first_new:  # an outcome from before other changes
             known, self._spreads = [], True
@@ -68,10 +68,10 @@ class Follower:
         for place, line in enumerate(known):
             if self._spreads or line.state in _UNSTEADY or line.node in nodes_changed:
                 places.add(place)
-        places.update(range(len(known), len(latest)))
-        changed = {place: rows.line(rows.pod(latest[place])) for place in sorted(places)}
+        places.update(range(len(known), len(history)))
+        changed = {place: rows.line(rows.pod(history.current(place))) for place in sorted(places)}
         lines = [changed.get(place) or line for place, line in enumerate(known)]
-        lines += [changed[place] for place in range(len(known), len(latest))]
+        lines += [changed[place] for place in range(len(known), len(history))]
         later = [rows.line(pod) for pod in not_created(self._simulation)]
         # Pods that were to be created may exist by now: they are compared, too.
         then = {line.key: line.state for line in before.pods[len(known) :] if line.is_present}

@@ -152,7 +152,7 @@ class PodRows:
 
     def all(self) -> list[PlannedPod]:
         """Return all pods in the order in which they came, then those that are not created yet."""
-        return [self.pod(pod) for pod in self._simulation.history.latest] + not_created(self._simulation)
+        return [self.pod(pod) for pod in self._simulation.history] + not_created(self._simulation)
 
     def line(self, pod: PlannedPod) -> "PodLine":
         metadata, is_on_node = pod.pod.metadata, pod.state in ON_NODE

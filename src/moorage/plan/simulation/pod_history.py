@@ -5,6 +5,7 @@ an eviction belongs to the next generation of the controller's pods. If pods of 
 reason, that goes on for ever.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.client.protocol import Object
@@ -37,14 +38,14 @@ class Ending(NamedTuple):
 
 
 class PodHistory:
-    """The pods of a simulation. `order` has the place of each UID in `latest`, the objects as they were last."""
+    """The pods of a simulation in the order in which they came. `order` has the place of each UID."""
 
     def __init__(self, simulation: "Simulation") -> None:
         self._simulation = simulation
         #: From when on seconds are counted: the beginning of the plan, or of changes.
         self.start = simulation.clock.start
         self.order: dict[str, int] = {}
-        self.latest: list[Object] = []
+        self._pods: list[Object] = []  # as they came, or as they ended
         self.endings: dict[str, Ending] = {}
         self._generations: dict[str, list[int]] = {}  # by the controller's UID: the first pod after each eviction
         self._reasons: dict[str, dict[str, int]] = {}  # by the controller's UID: reasons, and the generation of each
@@ -60,25 +61,40 @@ class PodHistory:
                 self._end(old)
             return
         view = new.view
+        if old is None:
+            self.order[view.metadata.uid] = len(self._pods)
+            self._pods.append(new)
+        is_deleted = view.metadata.deletionTimestamp is not None
+        if not is_deleted and view.status.phase not in FINISHED_PHASES:
+            return  # the path of nearly all changes
         uid = view.metadata.uid
-        if uid in self.order:
-            self.latest[self.order[uid]] = new
+        if uid in self.endings:
+            return
+        if old is None:
+            self.endings[uid] = Ending(0, is_finished=view.status.phase in FINISHED_PHASES, from_start=True)
         else:
-            self.order[uid] = len(self.latest)
-            self.latest.append(new)
-            old = None
-        is_finished = view.status.phase in FINISHED_PHASES
-        if (is_finished or view.metadata.deletionTimestamp is not None) and uid not in self.endings:
-            if old is None:
-                self.endings[uid] = Ending(0, is_finished=is_finished, from_start=True)
-            else:
-                self._end(new, is_finished=is_finished and view.metadata.deletionTimestamp is None)
+            self._end(new, is_finished=not is_deleted)
+
+    def current(self, place: int) -> Object:
+        """Return a pod as it is, or as it was when it ended."""
+        pod = self._pods[place]
+        if pod.uid in self.endings:
+            return pod
+        return self._simulation.world.get(KINDS.POD, pod.key) or pod
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __iter__(self) -> Iterator[Object]:
+        """Return all pods in the order in which they came."""
+        return (self.current(place) for place in range(len(self._pods)))
 
     def _end(self, pod: Object, *, is_finished: bool = False) -> None:
         actor, seconds = self._simulation.api.actor, self.seconds_until(self._simulation.clock.now)
         because = "" if is_finished else self._simulation.evictions.because(pod, actor)
         is_node_gone = not because and self._simulation.is_removed(pod.view.spec.nodeName)
-        self.endings[pod.uid] = Ending(seconds, actor, because, is_finished, len(self.latest), is_node_gone)
+        self.endings[pod.uid] = Ending(seconds, actor, because, is_finished, len(self._pods), is_node_gone)
+        self._pods[self.order[pod.uid]] = pod
         owner = controller_of(pod.view.metadata)
         if actor in EVICTIONS and not is_finished and owner is not None:
             self._note_eviction(pod, owner.uid, because)
@@ -90,7 +106,7 @@ class PodHistory:
         begun = self._generations.setdefault(owner, [])
         generation = self._generation(pod, owner)
         if generation == len(begun):
-            begun.append(len(self.latest))
+            begun.append(len(self._pods))
         if self._reasons.setdefault(owner, {}).setdefault(because, generation) < generation:
             self.repetitions += 1
 
