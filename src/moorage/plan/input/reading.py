@@ -1,13 +1,13 @@
 """Read sources, one document at a time, into an `Inventory` of objects as the API server stores them.
 
 An object with a uid or a phase exists already, as `kubectl get -o yaml` prints it, and is taken as it is. All others
-are created by the verbs of the API server when everything is read, what others are admitted by first: namespaces,
-classes, limits, quotas. What is refused is noted with its place and left out. An object that comes a second time
-updates the first. Kubernetes: kubectl apply, and the API server behind it.
+are created by the verbs of the API server: those in namespaces when everything is read, limits and quotas first. What
+is refused is noted with its place and left out. An object that comes a second time updates the first.
+Kubernetes: kubectl apply, and the API server behind it.
 """
 
-from collections.abc import Callable, Iterable
-from typing import BinaryIO, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, BinaryIO, NamedTuple
 
 from msgspec import UNSET
 
@@ -22,7 +22,6 @@ from moorage.lint.subject import identity
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind, Ref, kind_of, view_of
-from moorage.model.schema.known_fields import kept_part
 from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
@@ -38,18 +37,8 @@ from moorage.serve.verbs.registry import NotAdmitted, at_once, check_types
 from moorage.serve.verbs.restoring import admit_as_is
 from moorage.store.protocol import Stored
 
-#: Kinds that others are admitted by, in the order in which they are created.
-FIRST_KINDS = (
-    "Namespace",
-    "PriorityClass",
-    "StorageClass",
-    "RuntimeClass",
-    "LimitRange",
-    "ResourceQuota",
-    "Node",
-    "DeviceClass",
-)
-_QUOTAS = FIRST_KINDS.index("ResourceQuota")
+#: Kinds that others are admitted by, in the order in which they are loaded.
+FIRST_KINDS = ("Namespace", "PriorityClass", "StorageClass", "RuntimeClass", "LimitRange", "ResourceQuota", "Node")
 _OPTIONS = WriteOptions("plan", validation=TRUST)
 #: Kinds whose phase tells that a controller has made them.
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
@@ -115,7 +104,9 @@ class Reader:
         self._known = known
         if known is not None:
             known.begin(gates)
-        self._drafts: list[Draft] = []
+        self._waiting: list[Draft] = []  # new objects in namespaces, whose limits and quotas may stand below them
+        self._order: dict[Key, None] = dict.fromkeys(inventory.items)
+        self._registry = InventoryRegistry(inventory)
 
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
         for source in sources:
@@ -177,7 +168,12 @@ class Reader:
             if not namespace:
                 raw, namespace = self._in_namespace(raw), self.inventory.namespace
         key = Key(kind.name, namespace, _text(raw, "name"))
-        self._drafts.append(Draft(document, raw, kind, key, place, _exists(raw, kind)))
+        draft = Draft(document, raw, kind, key, place, _exists(raw, kind))
+        self._order.setdefault(key)
+        if draft.existing or not kind.namespaced:
+            self._take(draft)  # nothing else decides about it, so that its document need not be kept
+        else:
+            self._waiting.append(draft)
 
     def _in_namespace(self, raw: Raw) -> Raw:
         """Return an object without a namespace in that of the inventory; admission knows `default`."""
@@ -189,31 +185,23 @@ class Reader:
     # -- into the inventory -------------------------------------------------------------------------------------------
 
     def _enter(self) -> None:
-        """Put what was read into the inventory: first what exists, then what is new, in the order of its kinds."""
-        drafts, self._drafts = self._drafts, []
-        before = dict.fromkeys(self.inventory.items)
-        registry = InventoryRegistry(self.inventory)
-        # A second manifest of an object that exists is applied to it, wherever the two stand.
-        existing = [draft for draft in drafts if draft.existing]
-        for draft in existing:
-            self._take(draft, registry)
-        registry.ready_for_new()
-        has_counted = False
-        for draft in sorted((draft for draft in drafts if not draft.existing), key=_rank):
-            if not has_counted and _rank(draft) > _QUOTAS:
-                has_counted = True
-                registry.quotas.count()
-            self._take(draft, registry)
-        registry.quotas.count()
-        order = {key: number for number, key in enumerate((*before, *(draft.key for draft in drafts)))}
-        if (existing and len(existing) < len(drafts)) or any(_rank(draft) < len(FIRST_KINDS) for draft in drafts):
-            items = self.inventory.items
-            self.inventory.items = dict(sorted(items.items(), key=lambda pair: order.get(pair[0], len(order))))
-            self.changed = dict(sorted(self.changed.items(), key=lambda pair: order.get(pair[0], len(order))))
+        """Create the objects that waited for all others: limits and quotas first."""
+        waiting, self._waiting = self._waiting, []
+        self._registry.ready_for_new()
+        waiting.sort(key=_rank)
+        for number, draft in enumerate(waiting):
+            if number and _rank(draft) != _rank(waiting[number - 1]):
+                self._registry.quotas.count()
+            self._take(draft)
+        self._registry.quotas.count()
+        place = {key: number for number, key in enumerate(self._order)}
+        _sort_keys(self.inventory.items, place)
+        _sort_keys(self.changed, place)
 
-    def _take(self, draft: Draft, registry: InventoryRegistry) -> None:
+    def _take(self, draft: Draft) -> None:
         """Take one object, new or as it is; note why if it is refused."""
         _, raw, kind, key, place, existing = draft
+        registry = self._registry
         old = self.inventory.items.get(key) if key.name else None
         registry.key = key
         registry.store.place = place
@@ -235,8 +223,7 @@ class Reader:
         self.changed.setdefault(item.key, old)
 
     def _create(self, draft: Draft, registry: InventoryRegistry) -> Item:
-        document = kept_part(draft.raw, draft.kind.view)
-        document = copy_document(document)
+        document = copy_document(draft.raw)
         check_kind(document, draft.kind)
         document["metadata"].pop("resourceVersion", None)
         written = at_once(create(registry, draft.kind, draft.key.namespace, document, _OPTIONS))
@@ -299,6 +286,13 @@ class Reader:
             return
         kind = str(document.raw["kind"])
         self.inventory.passed_over[kind] = self.inventory.passed_over.get(kind, 0) + 1
+
+
+def _sort_keys(entered: dict[Key, Any], place: Mapping[Key, int]) -> None:
+    """Put the keys of what was entered into the order of the input; those of generated names come last."""
+    order = sorted(entered, key=lambda key: place.get(key, len(place)))
+    if order != list(entered):
+        entered.update([(key, entered.pop(key)) for key in order])
 
 
 def _rank(draft: Draft) -> int:

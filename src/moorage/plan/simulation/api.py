@@ -314,7 +314,8 @@ class SimulatedApi:
         self.world.put(kind, old, new)
         changed = new or old
         if kind is KINDS.POD:
-            if old is not None and not _is_leaving(old) and (new is None or _is_leaving(new)):
+            is_staying = old is not None and old.view.metadata.deletionTimestamp is None
+            if is_staying and old is not None and (new is None or new.view.metadata.deletionTimestamp is not None):
                 self.deletions.append(Deletion(old, self.clock.now, self.actor))
         elif changed is not None:
             if kind is KINDS.RESOURCE_QUOTA:
@@ -325,10 +326,6 @@ class SimulatedApi:
                 self.directory.drop(kind, changed.key)
         for listener in self.listeners:
             listener(kind, old, new)
-
-
-def _is_leaving(pod: Object) -> bool:
-    return pod.view.metadata.deletionTimestamp is not None
 
 
 def _key(kind: Kind, namespace: str, name: str) -> str:

@@ -3,6 +3,7 @@
 import pytest
 from tests.unit.plan.planning import Plan, node, pod, running, spec, workload
 
+from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 from moorage.plan.input.inventory import Key
 
 
@@ -123,3 +124,32 @@ def test_a_workload_keeps_its_view_and_its_raw_document() -> None:
     plan = Plan(workload("Deployment", "web", replicas=2))
     item = plan.planner.inventory.items[Key("Deployment", "default", "web")]
     assert item.view.spec.replicas == item.raw["spec"]["replicas"] == 2
+
+
+def test_a_pod_that_pod_security_refuses_is_refused_with_the_words_of_the_server() -> None:
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    safe = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "safe", "labels": labels}}
+    bare = pod("bare")
+    bare["metadata"]["namespace"] = "safe"
+    plan = Plan(node("n1"), bare, safe)
+    assert plan.outcome.rejected == 1
+    (note,) = plan.notes
+    assert 'pods "bare" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation' in note
+
+
+def test_a_namespace_that_is_not_in_the_input_is_noted_once() -> None:
+    lost = [pod("a"), pod("b", cpu="2"), workload("Deployment", "web")]
+    for document in lost:
+        document["metadata"]["namespace"] = "gone"
+    plan = Plan(node("n1"), *lost)
+    (note,) = plan.notes
+    assert "namespace gone is not in the input; the API server refuses pods in namespaces that do not exist" in note
+    assert len(plan.where) == 3
+
+
+def test_an_object_that_etcd_does_not_take_is_refused() -> None:
+    large = pod("large")
+    large["spec"]["containers"][0]["env"] = [{"name": "A", "value": "x" * MAX_OBJECT_BYTES}]
+    plan = Plan(node("n1"), large, pod("small"))
+    assert plan.where == {"small": "n1"}
+    assert "etcdserver: request is too large" in plan.notes[0]
