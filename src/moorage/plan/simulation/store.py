@@ -130,7 +130,7 @@ class SimulatedStore:
         kind, name = place_of(key)
         if self._world.get(kind, name) is not None:
             raise KeyExists(key)
-        return stored_of(key, self.put(kind, name, value, view, template))
+        return stored_of(key, self._write(kind, name, None, value, view, template))
 
     async def update(
         self,
@@ -144,8 +144,8 @@ class SimulatedStore:
         released: Sequence[str] = (),
     ) -> Stored:
         kind, name = place_of(key)
-        self._expected(kind, name, key, expected)
-        return stored_of(key, self.put(kind, name, value, view, template))
+        found = self._expected(kind, name, key, expected)
+        return stored_of(key, self._write(kind, name, found, value, view, template))
 
     async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
         kind, name = place_of(key)
@@ -156,11 +156,16 @@ class SimulatedStore:
 
     def put(self, kind: Kind, key: str, document: Raw, view: Any, template: Template | None = None) -> Object:
         """Store an object as it is, new or in the place of the one of its name; the key is that in the world."""
+        return self._write(kind, key, self._world.get(kind, key), document, view, template)
+
+    def _write(
+        self, kind: Kind, key: str, old: Object | None, document: Raw, view: Any, template: Template | None
+    ) -> Object:
         self.revision += 1
         if view is None:  # which an API server does not keep of some kinds
             view = convert_view(document, kind.view)
         made = Object(kind, key, self.revision, Edited(document, ()), None, view, template, read)
-        self._publish(kind, self._world.get(kind, key), made)
+        self._publish(kind, old, made)
         return made
 
     def replace(self, found: Object, new: Object) -> None:
