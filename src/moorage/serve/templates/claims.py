@@ -11,11 +11,12 @@ import msgspec
 
 from moorage.admit.admission import Admitted
 from moorage.admit.request import Request
-from moorage.client.protocol import Raw, Template
+from moorage.client.protocol import Raw
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.types.devices import ResourceClaim
 from moorage.model.types.meta import OwnerReference
+from moorage.serve.templates.pods import ObjectTemplate
 
 _encode = msgspec.json.Encoder().encode
 _fingerprint = msgspec.msgpack.Encoder().encode
@@ -26,17 +27,13 @@ _OWNER = frozenset(("apiVersion", "kind", "name", "uid", "controller"))
 _LIMIT = 1024
 
 
-class ClaimTemplate(Template):
-    """What claims share: document, view, the fields of the manager that created them, JSON after the metadata."""
+class ClaimTemplate(ObjectTemplate):
+    """What claims share besides: the fields of the manager that created them, and what is written into them."""
 
-    __slots__ = ("object", "rest", "view", "writes")
+    __slots__ = ("writes",)
 
     def __init__(self, first: Admitted, view: ResourceClaim) -> None:
-        super().__init__()
-        self.object = first.object
-        self.view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
-        self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
-
+        super().__init__(first, view)
         self.writes: dict[Any, Any] = {}  # what the scheduler writes into them: see `claim_writes`
 
     def named(self, raw: Raw, request: Request) -> Admitted:
@@ -61,9 +58,6 @@ class ClaimTemplate(Template):
         metadata["managedFields"] = [entry]
         seen = _replace(self.view.metadata, **changes)
         return Admitted({**self.object, "metadata": metadata}, _replace(self.view, metadata=seen), ())
-
-    def encode(self, metadata: Raw) -> bytes:
-        return b'{"metadata":' + _encode(metadata) + self.rest
 
 
 class ClaimTemplates:

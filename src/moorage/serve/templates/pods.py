@@ -46,8 +46,24 @@ class Likeness(NamedTuple):
     keys: int = 0
 
 
-class PodTemplate(Template):
-    """What pods share: document, view, warnings, managedFields, JSON after the metadata, and that JSON once bound."""
+class ObjectTemplate(Template):
+    """What objects share that were admitted once: document, view, JSON after the metadata."""
+
+    __slots__ = ("object", "rest", "view")
+
+    def __init__(self, first: Admitted, view: Any) -> None:
+        super().__init__()
+        self.object = first.object
+        self.view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
+        self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
+
+    def encode(self, metadata: Raw) -> bytes:
+        """Return the value of an object of this template that has these metadata."""
+        return b'{"metadata":' + _encode(metadata) + self.rest
+
+
+class PodTemplate(ObjectTemplate):
+    """What pods share besides: warnings, managedFields, and their JSON once they are bound."""
 
     __slots__ = (
         "_bound_at",
@@ -57,21 +73,15 @@ class PodTemplate(Template):
         "_owned_at",
         "keys",
         "named_parts",
-        "object",
         "owners",
-        "rest",
-        "view",
         "warnings",
     )
 
     def __init__(self, first: Admitted, view: Pod, keys: int) -> None:
-        super().__init__()
-        self.object = first.object
-        self.view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
+        super().__init__(first, view)
         # The warnings about the name come first, and differ.
         self.warnings = first.warnings[len(name_warnings("Pod", view.metadata.name)) :]
         self.keys = keys
-        self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
         self.owners: list[Raw] = first.object["metadata"].get("managedFields") or []
         self.named_parts: dict[Any, Any] = {}  # how claims are named in statuses: see `claim_names`
         self._owned_at = ""
@@ -91,9 +101,6 @@ class PodTemplate(Template):
         seen = _replace(self.view.metadata, name=name, uid=request.uid, creationTimestamp=now)
         warnings = (*name_warnings("Pod", name), *self.warnings)
         return Admitted({**self.object, "metadata": metadata}, _replace(self.view, metadata=seen), warnings)
-
-    def encode(self, metadata: Raw) -> bytes:
-        return b'{"metadata":' + _encode(metadata) + self.rest
 
     def bind(
         self, stored: Stored, binding: Binding, now: str, topology: Mapping[str, str] = NO_TOPOLOGY

@@ -30,8 +30,8 @@ from moorage.serve.custom.admission import admit_custom, admit_custom_status
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.long_work import LongWork
 from moorage.serve.resources.objects import decode, encode
-from moorage.serve.templates.claims import ClaimTemplate, ClaimTemplates
-from moorage.serve.templates.pods import Likeness, PodTemplate, PodTemplates
+from moorage.serve.templates.claims import ClaimTemplates
+from moorage.serve.templates.pods import Likeness, ObjectTemplate, PodTemplates
 from moorage.store.protocol import Stored, WritableStore
 
 Raw = dict[str, Any]
@@ -54,7 +54,7 @@ class Values(Protocol):
     #: Whether a value is JSON, which templates put together from its parts.
     are_json: bool
 
-    def encode(self, kind: Kind, document: Raw, template: PodTemplate | ClaimTemplate | None = None) -> Any:
+    def encode(self, kind: Kind, document: Raw, template: ObjectTemplate | None = None) -> Any:
         """Return the value to store; `template` is that of the object, if it has one."""
         ...
 
@@ -72,7 +72,7 @@ class JsonValues:
 
     are_json = True
 
-    def encode(self, kind: Kind, document: Raw, template: PodTemplate | ClaimTemplate | None = None) -> bytes:
+    def encode(self, kind: Kind, document: Raw, template: ObjectTemplate | None = None) -> bytes:
         """Return the value to store. Without its field owners if it is too large, as in Kubernetes. Raises ApiError."""
         value = encode(kind, document) if template is None else template.encode(document["metadata"])
         if len(value) > MAX_OBJECT_BYTES:
@@ -178,7 +178,7 @@ class Registry:
 
     def admit_new(
         self, kind: Kind, raw: Raw, namespace: str, manager: str | None, like: Likeness | None = None
-    ) -> tuple[Admitted, PodTemplate | ClaimTemplate | None]:
+    ) -> tuple[Admitted, ObjectTemplate | None]:
         """Admit an object to be created, and return its template if it has one. `raw` is modified. Raises ApiError.
 
         Without a manager the document has its managedFields already, as after server-side apply. `like` is what
