@@ -22,7 +22,7 @@ from moorage.plan.input.hints import template_hints
 from moorage.plan.input.inventory import Inventory, Key, Note
 from moorage.plan.input.references import unbound_claims
 from moorage.plan.pod_lines import PodLine, PodRows, State, not_created, refused_pods
-from moorage.plan.simulation.namespace_limits import default_notes
+from moorage.plan.simulation.admission_notes import default_notes
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.plugins.node_resources_fit import shown
 
