@@ -80,7 +80,7 @@ def test_a_binding_may_insist() -> None:
         (binding() | {"target": 5}, 400, "cannot be handled as a Binding"),
     ],
 )
-def test_bindings_that_are_none(sent: Raw, code: int, text: str) -> None:
+def test_invalid_bindings_are_refused(sent: Raw, code: int, text: str) -> None:
     with pytest.raises(ApiError) as caught:
         read_binding(sent, "p")
     assert caught.value.code == code

@@ -64,7 +64,7 @@ def test_long_lines_are_cut_around_the_place() -> None:
     assert shown.endswith("…")
 
 
-def test_nothing_to_show() -> None:
+def test_an_empty_line_has_no_excerpt() -> None:
     assert excerpt_of("", 1) is NO_EXCERPT
     assert excerpt_of("  ", 1) is NO_EXCERPT
 

@@ -90,7 +90,7 @@ def test_unreadable_files_do_not_keep_the_others_from_being_linted(tmp_path: Pat
     assert outcome.unreadable == 1
 
 
-def test_a_mistake_of_ours_costs_one_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_affects_one_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> object:
         raise RecursionError("too\ndeep")
 

@@ -31,7 +31,7 @@ async def test_of_an_event_there_is_no_view(api: Api) -> None:
     assert stored["reason"] == "R"
 
 
-def test_a_client_s_view_has_none_either() -> None:
+def test_a_clients_view_has_no_managed_fields() -> None:
     body = b'{"metadata":{"name":"p","uid":"u","managedFields":[{"manager":"me"}]},"spec":{}}'
     found = Object(KINDS.POD, "default/p", 1, body)
     assert found.view.metadata.managedFields == ()

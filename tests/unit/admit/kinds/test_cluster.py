@@ -207,7 +207,7 @@ def test_volume_sources(source: Raw, expected: list[str]) -> None:
     assert [text.partition(": ")[0] for text in found] == [f"spec.{name}.{field}" for field in expected]
 
 
-def test_names_of_iscsi_volumes_are_told_off_in_fewer_words_than_those_of_pods() -> None:
+def test_iscsi_names_have_shorter_error_texts_than_pod_names() -> None:
     found = complaints(volume(hostPath=None, iscsi={"targetPortal": "t", "iqn": "x"}))
     assert found == ['spec.iscsi.iqn: Invalid value: "x": must be valid format']
 

@@ -249,7 +249,7 @@ def test_comparing_tolerations_are_checked_as_those_of_pods(
 
 
 @pytest.mark.parametrize("value", ["x", "01", "1.5", ""])
-def test_an_unreadable_value_has_the_words_of_pods(value: str) -> None:
+def test_tolerations_of_devices_and_pods_have_the_same_error_texts(value: str) -> None:
     toleration = {"key": "t", "operator": "Gt", "value": value}
     pod = {
         "apiVersion": "v1",

@@ -57,7 +57,7 @@ def test_annotations(annotations: dict[str, str], expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["[", "[1]", '[{"key": 1}]', "[" * 100_000])
-def test_tolerations_that_are_none(text: str) -> None:
+def test_malformed_tolerations_in_annotations_are_refused(text: str) -> None:
     (found,) = pod_errors(metadata={"annotations": {TOLERATIONS: text}})
     assert found.startswith(f'metadata.annotations: Invalid value: "{TOLERATIONS}": ')
 

@@ -28,7 +28,9 @@ def claim(**spec: Any) -> Raw:
         ({"dataSourceRef": {**OTHER, "namespace": "n"}}, None, None),
     ],
 )
-def test_both_fields_say_what_one_of_them_says(spec: Raw, source: Raw | None, reference: Raw | None) -> None:
+def test_data_source_and_data_source_ref_are_filled_in_from_each_other(
+    spec: Raw, source: Raw | None, reference: Raw | None
+) -> None:
     made = stored(claim(**spec))["spec"]
     assert [made.get(name) for name in SOURCES] == [source, reference]
 

@@ -206,7 +206,7 @@ def test_qos(spec: Raw, expected: str) -> None:
     assert pod_qos(spec) == expected
 
 
-def test_statuses_and_finalizers_of_other_kinds_begin_anew() -> None:
+def test_new_objects_get_their_first_status_and_finalizers() -> None:
     namespace = document("Namespace", "team-a", status={"phase": "Terminating"})
     made = stored(namespace)
     assert made["status"] == {"phase": "Active"}

@@ -117,7 +117,7 @@ def test_policies(kind: str, options: Raw, finalizers: list[str] | None) -> None
     assert delete(raw, collects_garbage=False, **options).removes
 
 
-def test_an_object_may_say_itself_what_becomes_of_others() -> None:
+def test_a_foreground_finalizer_keeps_a_deleted_object() -> None:
     raw = stored(workload("Deployment"))
     raw["metadata"]["finalizers"] = ["foregroundDeletion"]
     assert not delete(raw).removes
@@ -173,7 +173,7 @@ def test_preconditions() -> None:
         ({"gracePeriodSeconds": "x"}, 400, "cannot be handled as a DeleteOptions"),
     ],
 )
-def test_options_that_are_none(options: Raw, code: int, text: str) -> None:
+def test_malformed_delete_options_are_refused(options: Raw, code: int, text: str) -> None:
     with pytest.raises(ApiError) as caught:
         read_delete_options(options)
     assert caught.value.code == code

@@ -54,7 +54,7 @@ def test_taints_that_are_fine_or_not_meant(expression: str, taint: str) -> None:
     assert found(expression, taint) == []
 
 
-def test_one_taint_is_told_once() -> None:
+def test_a_repeated_taint_is_reported_once() -> None:
     asking = tolerating(f'{{expression: "{SLA}"}}', f"{{expression: \"{SLA} && taint.effect != 'x'\"}}")
     text = stream(asking, *(node(f"n{i}", "{key: sla, value: high, effect: NoExecute}") for i in (1, 2, 3)))
     (finding,) = [one for one in lint(text) if one.rule == RULE]

@@ -97,7 +97,7 @@ def test_no_version_is_said_to_accept_what_is_rejected() -> None:
             assert outcome.acceptance.sentence.endswith("what is rejected for other reasons, no version accepts.")
 
 
-def test_what_a_feature_gate_hides_is_told() -> None:
+def test_errors_behind_a_disabled_gate_are_reported() -> None:
     hidden = tolerating("{key: sla, operator: Gt, value: '0950', effect: NoSchedule}")
     messages = [finding.message for finding in lint(hidden, gates=False) if finding.rule == "rejected"]
     assert len(messages) == 2

@@ -52,7 +52,7 @@ def test_a_directory_may_hold_other_yaml(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "---\n---\n", "# nothing\n", "null\n", "\ufeff"])
-def test_nothing_is_nothing(text: str) -> None:
+def test_empty_input_has_no_findings_and_no_objects(text: str) -> None:
     findings, outcome = lint_with_outcome(text)
     assert (findings, outcome.objects) == ([], 0)
 

@@ -251,7 +251,7 @@ def test_a_claim_that_nothing_satisfies(request_: str, devices: list[str], reaso
     assert reason in found.message
 
 
-def test_what_cannot_be_told_is_not_said() -> None:
+def test_claims_are_unsatisfiable_only_if_the_nodes_of_slices_are_known() -> None:
     selecting = "nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: gpu, operator: Exists}]}]}"
     offer = published("{name: a}", more=selecting)
     assert rules_of(stream(CLASS, claim("count: 2"), offer)) == []  # which nodes it is for is not known

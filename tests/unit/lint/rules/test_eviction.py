@@ -52,5 +52,5 @@ def test_evicts_although_it_holds(toleration: str, said: str) -> None:
         "{expression: \"taint.key == 'p' && int(taint.value) < 5\"}",
     ],
 )
-def test_seconds_that_mean_what_they_say(toleration: str) -> None:
+def test_toleration_seconds_without_threshold_have_no_finding(toleration: str) -> None:
     assert messages(toleration) == []

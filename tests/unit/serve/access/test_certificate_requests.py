@@ -77,7 +77,7 @@ async def ask(handler: Handler, method: str, path: str, body: Raw, user: User = 
     return dict(json.loads(answer.body))
 
 
-async def test_a_request_says_who_made_it_whatever_it_claims() -> None:
+async def test_requester_fields_are_overwritten_with_the_authenticated_user() -> None:
     async with new_handler() as handler:
         made = await ask(
             handler,
@@ -158,7 +158,7 @@ async def test_the_status_cannot_approve() -> None:
             await ask(handler, "PATCH", f"{PATH}/r/status", {"status": {"conditions": [APPROVED]}}, kind="merge")
 
 
-async def test_an_applied_request_says_who_made_it_as_well() -> None:
+async def test_applied_certificate_requests_have_their_requester_overwritten() -> None:
     async with new_handler() as handler:
         document = csr("applied", username="admin", groups=["system:masters"])
         headers = {"content-type": "application/apply-patch+yaml"}
@@ -188,7 +188,7 @@ async def test_the_group_of_masters_cannot_be_asked_for() -> None:
         (pem(b"", "CERTIFICATE"), "found CERTIFICATE PEM block containing 0 certificates"),
     ],
 )
-async def test_a_certificate_that_is_none_is_refused(certificate: str, message: str) -> None:
+async def test_a_malformed_certificate_is_refused(certificate: str, message: str) -> None:
     async with new_handler() as handler:
         await ask(handler, "POST", PATH, csr())
         with pytest.raises(ApiError) as error:

@@ -73,7 +73,7 @@ def test_a_value_that_somebody_else_owns_is_a_conflict() -> None:
     }
 
 
-def test_several_conflicts_are_told_by_owner() -> None:
+def test_apply_conflicts_are_grouped_by_owner() -> None:
     live = applied(None, deployment({"replicas": 1}), KINDS.DEPLOYMENT, "applier")
     live = updated(live, KINDS.DEPLOYMENT, "updater", {"spec": SPEC})
     changed = {"spec": {"containers": [{"name": "c", "image": "j"}]}}
@@ -247,7 +247,7 @@ def test_what_does_not_fit_is_refused(patch: Raw, message: str) -> None:
         ({"a": "b", "c": [1, None]}, 'map[string]interface {}{"a":"b", "c":[]interface {}{1, interface {}(nil)}}'),
     ],
 )
-def test_text_that_is_none_is_shown_as_go_would(image: Any, shown: str) -> None:
+def test_a_value_that_is_not_text_is_shown_as_go_shows_it(image: Any, shown: str) -> None:
     with pytest.raises(ApiError) as refusal:
         applied(None, pod(containers=[{"name": "c", "image": image}]), KINDS.POD, "me")
     assert refusal.value.message == (

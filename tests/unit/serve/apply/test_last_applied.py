@@ -54,7 +54,7 @@ def test_the_annotation_is_kept_up_to_date() -> None:
     )
 
 
-def test_nobody_gets_an_annotation_who_had_none() -> None:
+def test_last_applied_is_not_added_to_objects_without_it() -> None:
     live = created(deployment(SPEC), KINDS.DEPLOYMENT)
     after = applied(live, deployment({"paused": True}), KINDS.DEPLOYMENT, "kubectl")
     assert "annotations" not in after["metadata"]

@@ -115,7 +115,7 @@ def test_elements_of_one_name_are_owned_as_a_whole() -> None:
     }
 
 
-def test_what_cannot_be_told_apart_is_owned_by_nobody() -> None:
+def test_objects_that_do_not_fit_their_schema_get_no_managed_fields() -> None:
     assert "managedFields" not in on_create(pod(containers=["c"]), KINDS.POD, "m", T1)["metadata"]
 
 

@@ -174,7 +174,7 @@ def test_only_ten_updaters_are_remembered() -> None:
     assert live["metadata"]["managedFields"][0]["time"] == "2026-01-02T00:00:02Z"
 
 
-def test_a_change_of_times_only_is_none() -> None:
+def test_entries_keep_their_times_if_nothing_else_has_changed() -> None:
     live = created(pod(), KINDS.POD)
     entries = [{**entry, "time": T3} for entry in live["metadata"]["managedFields"]]
     again = {**live, "metadata": {**live["metadata"], "managedFields": entries}}
@@ -204,7 +204,7 @@ def test_elements_of_one_name_are_compared_as_a_whole() -> None:
     }
 
 
-def test_what_cannot_be_told_apart_loses_its_owners() -> None:
+def test_objects_that_stop_fitting_their_schema_lose_managed_fields() -> None:
     live = created(pod(), KINDS.POD)
     assert "managedFields" not in updated(live, KINDS.POD, "m", {"spec": {"containers": ["c"]}})["metadata"]
 

@@ -73,7 +73,7 @@ async def servers() -> AsyncIterator[Servers]:
                 await made.kill(name)
 
 
-def test_a_name_says_nothing_but_which_server_it_is() -> None:
+def test_lease_names_depend_on_host_and_port_only() -> None:
     assert lease_name("one", 6443) == lease_name("one", 6443)
     assert len({lease_name("one", 6443), lease_name("one", 6444), lease_name("two", 6443)}) == 3
     assert len(lease_name("one", 6443)) == len("apiserver-") + 26

@@ -124,7 +124,7 @@ async def test_an_answer_to_head_has_the_length_but_not_the_body() -> None:
         (b"GET http://proxied/a HTTP/1.1\r\nHost: proxied\r\n\r\n", True),
     ],
 )
-async def test_how_long_a_connection_lasts_is_for_the_client_to_say(request_bytes: bytes, stays: bool) -> None:
+async def test_keep_alive_follows_the_client(request_bytes: bytes, stays: bool) -> None:
     async with serving() as server:
         client = await connect(server)
         client.writer.write(request_bytes)

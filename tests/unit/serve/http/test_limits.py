@@ -151,7 +151,7 @@ async def test_a_handler_that_takes_too_long_is_cancelled() -> None:
         assert (await client.answer()).status == 200
 
 
-async def test_one_connection_too_many_is_told_so() -> None:
+async def test_a_connection_above_the_limit_is_refused() -> None:
     async with serving(limits=Limits(connections=10)) as server:
         clients = [await connect(server) for _ in range(10)]
         for client in clients:

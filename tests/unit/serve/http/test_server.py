@@ -121,7 +121,7 @@ async def test_stop_answers_a_request_whose_body_is_still_on_its_way() -> None:
         await stopping
 
 
-async def test_stop_does_not_wait_longer_than_it_was_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_stop_waits_no_longer_than_its_timeout(caplog: pytest.LogCaptureFixture) -> None:
     reached = asyncio.Event()
 
     async def handler(request: Request) -> Response:

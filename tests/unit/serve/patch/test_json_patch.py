@@ -120,7 +120,7 @@ def test_a_whole_document_can_be_replaced() -> None:
         ),
     ],
 )
-def test_failures_are_told_in_the_usual_words(operation: Raw, said: str) -> None:
+def test_failures_have_kubernetes_error_texts(operation: Raw, said: str) -> None:
     assert _said(operation) == said
 
 

@@ -70,7 +70,7 @@ def test_health_and_version_are_open_to_all(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/api", "/livezz", "/version/", "/version/x", "/metrics", "//livez", ""])
-def test_nothing_else_is(path: str) -> None:
+def test_other_paths_need_a_user(path: str) -> None:
     assert not is_open(path)
 
 

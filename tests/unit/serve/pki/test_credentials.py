@@ -41,7 +41,7 @@ def test_a_new_address_needs_a_new_server_certificate_but_no_new_authority(tmp_p
     assert open_credentials(tmp_path, NAMES, NOW).server == second.server
 
 
-def test_what_expires_soon_is_made_anew(tmp_path: Path) -> None:
+def test_certificates_that_expire_soon_are_issued_again(tmp_path: Path) -> None:
     first = open_credentials(tmp_path, NAMES, NOW)
     next_year = open_credentials(tmp_path, NAMES, NOW + datetime.timedelta(days=340))
     assert first.authority.issued == next_year.authority.issued
@@ -71,7 +71,7 @@ def test_a_key_of_another_authority_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["apiserver.crt", "apiserver.key", "admin.crt", "token"])
-def test_anything_else_that_is_broken_or_gone_is_made_anew(tmp_path: Path, name: str) -> None:
+def test_broken_or_missing_credentials_are_issued_again(tmp_path: Path, name: str) -> None:
     before = open_credentials(tmp_path, NAMES, NOW)
     (tmp_path / name).write_bytes(b"")
     after = open_credentials(tmp_path, NAMES, NOW)

@@ -62,7 +62,7 @@ async def test_objects_share_the_bytes_and_the_view_of_the_store(client: Loopbac
     assert found.raw is found.raw
 
 
-async def test_a_view_is_made_where_the_store_remembers_none(client: LoopbackClient, store: _FullDisk) -> None:
+async def test_a_view_is_decoded_where_the_store_has_none(client: LoopbackClient, store: _FullDisk) -> None:
     await client.create(KINDS.CONFIG_MAP, _config_map("c"))
     stored = await store.get("/configmaps/default/c")
     assert stored is not None
@@ -72,7 +72,7 @@ async def test_a_view_is_made_where_the_store_remembers_none(client: LoopbackCli
     assert not found.has("raw")
 
 
-async def test_what_is_given_is_not_changed(client: LoopbackClient) -> None:
+async def test_documents_given_to_the_client_are_not_modified(client: LoopbackClient) -> None:
     document = _config_map("c")
     made = await client.create(KINDS.CONFIG_MAP, document)
     assert document == _config_map("c")

@@ -190,7 +190,7 @@ REFUSED_WRITES: list[tuple[str, bool, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "applies", "query", "said"), REFUSED_WRITES)
-def test_how_nothing_is_written(kind: str, applies: bool, query: dict[str, str], said: str) -> None:
+def test_invalid_write_options_are_refused(kind: str, applies: bool, query: dict[str, str], said: str) -> None:
     with pytest.raises(ApiError) as refusal:
         write_options(query, "agent", kind, applies=applies)
     assert refusal.value.code == 422
@@ -234,7 +234,7 @@ def test_how_something_is_deleted(query: dict[str, str], body: dict[str, Any] | 
         ({"propagationPolicy": "Orphan", "orphanDependents": "1"}, None, 422),
     ],
 )
-def test_how_nothing_is_deleted(query: dict[str, str], body: dict[str, Any] | None, code: int) -> None:
+def test_invalid_delete_options_are_refused(query: dict[str, str], body: dict[str, Any] | None, code: int) -> None:
     with pytest.raises(ApiError) as refusal:
         delete_options(query, body)
     assert refusal.value.code == code

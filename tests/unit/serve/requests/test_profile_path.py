@@ -12,7 +12,7 @@ from moorage.telemetry.profiling import Profiler
 
 
 @pytest.mark.parametrize("query", ["seconds=0", "seconds=301", "seconds=x", "seconds=nan", "format=svg"])
-def test_absurd_wishes_are_refused(query: str) -> None:
+def test_invalid_profile_parameters_are_answered_with_400(query: str) -> None:
     with pytest.raises(ApiError) as refusal:
         answer_profile(Request("GET", f"/debug/pprof/profile?{query}"))
     assert refusal.value.code == 400

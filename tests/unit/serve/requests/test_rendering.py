@@ -67,7 +67,7 @@ def test_tables(include: str, row: Any) -> None:
     assert (table["rows"][0]["cells"][:2], table["rows"][0]["object"]) == (["one", 1], row)
 
 
-def test_old_tables_say_that_they_are() -> None:
+def test_tables_of_v1beta1_have_their_own_api_version() -> None:
     table = json.loads(renderer(Form(As.TABLE, version="v1beta1")).page(Page([STORED], 9)))
     assert table["apiVersion"] == table["rows"][0]["object"]["apiVersion"] == "meta.k8s.io/v1beta1"
 
@@ -82,7 +82,7 @@ PAGES: list[tuple[Page, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("page", "metadata"), PAGES)
 @pytest.mark.parametrize("shows", [As.OBJECT, As.TABLE, As.METADATA])
-def test_pages_say_where_they_are(page: Page, metadata: dict[str, Any], shows: As) -> None:
+def test_rendered_pages_have_revision_and_continue_token(page: Page, metadata: dict[str, Any], shows: As) -> None:
     body = json.loads(renderer(Form(shows)).page(page))
     assert body["metadata"] == metadata
     assert len(body["rows"] if shows is As.TABLE else body["items"]) == 1

@@ -97,7 +97,7 @@ def test_questions_about_oneself() -> None:
 
 
 @pytest.mark.parametrize("version", ["v2", "v2beta1"])
-def test_all_at_once_says_the_same(version: str) -> None:
+def test_aggregated_discovery_lists_the_same_resources_as_the_single_paths(version: str) -> None:
     """Path by path and at once, clients must come to the same resources."""
     for root in ("/api", "/apis"):
         document = get(root, AGGREGATED.format(version))

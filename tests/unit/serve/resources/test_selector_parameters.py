@@ -134,7 +134,7 @@ def test_kinds_complain_differently() -> None:
         ("spec.nodeName=n", "", False),
     ],
 )
-def test_a_selector_for_one_name_says_so(text: str, name: str, is_only_name: bool) -> None:
+def test_a_field_selector_for_one_name_is_recognised(text: str, name: str, is_only_name: bool) -> None:
     matcher = compile_field_selector(KINDS.POD, text)
     assert matcher is not None
     assert (matcher.name, matcher.is_only_name) == (name, is_only_name)

@@ -121,7 +121,7 @@ def test_warnings_are_headers() -> None:
     ]
 
 
-def test_tables_say_what_is_wrong_with_their_options() -> None:
+def test_invalid_table_options_are_refused() -> None:
     code, status, _ = asked(
         "GET", f"{IN}/pods?includeObject=odd", accept="application/json;as=Table;v=v1;g=meta.k8s.io"
     )

@@ -142,7 +142,7 @@ async def test_what_a_late_count_took_away_is_added_again_once_by_all_servers_to
         assert (await pair[1].get(KINDS.RESOURCE_QUOTA, "q", "default")).raw["status"]["used"] == {"pods": "10"}
 
 
-async def test_a_generated_name_is_made_anew_where_another_server_was_faster(two: list[Api]) -> None:
+async def test_a_generated_name_is_drawn_again_if_another_server_has_taken_it(two: list[Api]) -> None:
     for api in two:
         suffixes = iter("abcdefgh")
         api.new_suffix = lambda suffixes=suffixes: next(suffixes)  # type: ignore[misc]

@@ -78,7 +78,7 @@ def test_workloads() -> None:
     assert cells("apps/v1", "ReplicaSet", raw()) == ["it", 1, 0, 0, "5m", "", "", "<none>"]
 
 
-def test_a_selector_that_is_none() -> None:
+def test_an_invalid_selector_is_shown_as_invalid_or_error() -> None:
     spec = {"selector": {"matchExpressions": [{"key": "c", "operator": "Near"}]}}
     assert cells("apps/v1", "Deployment", raw(spec=spec))[-1] == "<invalid>"
     assert cells("apps/v1", "ReplicaSet", raw(spec=spec))[-1] == "<error>"
@@ -238,7 +238,7 @@ def test_events_look_the_same_in_both_versions(api_version: str, event: Raw) -> 
     assert found == ["5m", "Normal", "Pulled", "pod/p", "spec", "kubelet, n1", "hello", "10m", 4, "it"]
 
 
-def test_an_event_that_says_little() -> None:
+def test_an_event_with_few_fields_has_a_row() -> None:
     found = cells("v1", "Event", raw(involvedObject={"kind": "Node"}))
     assert found == ["<unknown>", "", "", "node", "", "", "", "<unknown>", 1, "it"]
 

@@ -79,7 +79,7 @@ async def test_pages_are_of_one_revision(labels: str, api: Api) -> None:
     assert found == wanted
 
 
-async def test_how_many_remain_is_said_where_it_is_known(api: Api) -> None:
+async def test_pages_carry_the_remaining_item_count_where_it_is_known(api: Api) -> None:
     await five(api)
     first = await listed(api, limit=2)
     assert first.remaining == 3
@@ -140,11 +140,11 @@ BAD_TOKENS = [
 
 
 @pytest.mark.parametrize(("text", "why"), BAD_TOKENS)
-async def test_tokens_that_are_none(text: str, why: str, api: Api) -> None:
+async def test_invalid_continue_tokens_are_refused(text: str, why: str, api: Api) -> None:
     said = f"invalid continue token: continue key is not valid{why}"
     assert await refused(listed(api, continues=text)) == (400, said)
 
 
 @pytest.mark.parametrize("options", [{"labels": "a in"}, {"fields": "a=b"}, {"fields": "a"}])
-async def test_selectors_that_are_none(options: dict[str, Any], api: Api) -> None:
+async def test_invalid_selectors_are_refused(options: dict[str, Any], api: Api) -> None:
     assert (await refused(listed(api, **options)))[0] == 400

@@ -131,7 +131,7 @@ async def test_no_time_is_the_usual_time(api: Api) -> None:
 
 
 @pytest.mark.parametrize("options", [{"labels": "a in"}, {"fields": "a=b"}])
-async def test_selectors_that_are_none(options: dict[str, Any], api: Api) -> None:
+async def test_invalid_selectors_are_refused(options: dict[str, Any], api: Api) -> None:
     assert (await refused(begun(api, **options)))[0] == 400
 
 

@@ -56,7 +56,7 @@ def test_groups_without_a_level_and_shares() -> None:
     }
 
 
-def test_a_pointer_to_zero_is_said_and_an_empty_field_is_not() -> None:
+def test_a_pointer_to_zero_is_kept_and_an_empty_field_is_dropped() -> None:
     spec = field(1, 0) + field(5, 0)
     document = read_object(envelope(b"apps/v1", b"Deployment", field(2, spec)), KINDS.DEPLOYMENT)
     assert document["spec"] == {"replicas": 0}
