@@ -27,7 +27,8 @@ _AT_ROOT = {
 _LINK = re.compile(r"\[(?P<text>(?:[^\[\]]|\[[^\]]*\])*)\]\((?P<target>[^()\s]+)\)")
 #: How pages name the file that a block is, which GitHub ignores and MkDocs wants as a title.
 _NAMED_FENCE = re.compile(r"^(?P<fence> *```[a-z]+) (?P<name>[\w./-]+)$", re.MULTILINE)
-_LITERAL_FENCE = re.compile(r"^(?:<p>)?```", re.MULTILINE)
+#: What becomes of a fence that is not one: text, or inline code of several lines.
+_LITERAL_FENCE = re.compile(r"^(?:<p>)?```|<p><code>[^<]*\n", re.MULTILINE)
 _FENCE = re.compile(r"(^ *```.*?^ *```\s*$)", re.MULTILINE | re.DOTALL)
 
 
