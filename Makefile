@@ -14,6 +14,7 @@ READY  := $(VENV)/.ready
 WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
 # The end-to-end tests use the real kubectl: the machine's own, or else one that is put beside our Python.
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
+KUBECTL_USED := $(or $(KUBECTL),$(shell command -v kubectl),$(CURDIR)/$(BIN)/kubectl)
 
 # The dashboard is tested in a real Chromium: the machine's own, or else Debian's package, where root may install it.
 CHROMIUM_READY := $(if $(or $(CHROMIUM),$(shell command -v chromium chromium-browser google-chrome)),,install-chromium)
@@ -87,12 +88,12 @@ lock: ## resolve the dependencies again into requirements.lock, requirements-run
 	  --custom-compile-command "make lock" -o requirements-docs.lock
 
 # The wheel is made from the sdist. The environment it is installed into has nothing else in it.
-package: $(READY) ## build sdist and wheel, install the wheel into an empty environment, play a story there
+package: $(READY) $(KUBECTL_READY) ## build sdist and wheel, install the wheel into an empty environment, play a story there
 	rm -rf build/dist build/package
 	$(BIN)/python -m build --no-isolation --outdir build/dist . >/dev/null
 	$(PYTHON) -m venv --without-pip --clear build/package
 	$(PYTHON) -m pip --python build/package/bin/python install --quiet --disable-pip-version-check build/dist/*.whl
-	cd build/package && bin/moorage version && bin/moorage demo spot-protection >/dev/null && bin/moorage lint --explain rejected >/dev/null
+	cd build/package && bin/moorage version && KUBECTL=$(KUBECTL_USED) bin/moorage demo spot-protection >/dev/null && bin/moorage lint --explain rejected >/dev/null
 	@echo "build/dist: $$(cd build/dist && ls | tr '\n' ' ')"
 
 screenshots: $(READY) $(CHROMIUM_READY) ## update the screenshots in docs/images; look at them before you commit them
