@@ -201,10 +201,11 @@ class SimulatedApi:
         if kind is KINDS.POD:
             found = self.get(kind, name, namespace)
             plain = self._pod_deletions.decide(found, demands, int(self.clock.now))
-            if plain is not None and plain.edit is not None:
-                self._edit(found, plain.marked(found.view), plain.edit)
-                return
-            if plain is not None and not plain.removes:
+            if plain is not None:
+                if plain.removes:
+                    self.store.remove(found)
+                elif plain.edit is not None:
+                    self._edit(found, plain.marked(found.view), plain.edit)
                 return
         ref = Ref(kind, namespace if kind.namespaced else "", name)
         at_once(delete(self.registry, ref, read_demands(demands)))

@@ -150,9 +150,13 @@ class SimulatedStore:
     async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
         kind, name = place_of(key)
         found = self._expected(kind, name, key, expected)
-        self.revision += 1
-        self._publish(kind, found, None)
+        self.remove(found)
         return Change(self.revision, stored_of(key, found), None)
+
+    def remove(self, found: Object) -> None:
+        """Remove an object that nothing keeps."""
+        self.revision += 1
+        self._publish(found.kind, found, None)
 
     def put(self, kind: Kind, key: str, document: Raw, view: Any, template: Template | None = None) -> Object:
         """Store an object as it is, new or in the place of the one of its name; the key is that in the world."""
