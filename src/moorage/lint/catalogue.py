@@ -155,7 +155,7 @@ def rules() -> dict[str, Rule]:
     """Import the modules of `lint/rules`; return all rules by name, theme after theme and in the order of names."""
     from moorage.lint import rules as room
 
-    for module in sorted(found.name for found in pkgutil.iter_modules(room.__path__)):
+    for module in sorted(iter_module.name for iter_module in pkgutil.iter_modules(room.__path__)):
         import_module(f"{room.__name__}.{module}")
     for rows in _RULES.values():
         rows.sort(key=lambda rule: rule.name)  # which module was imported first does not matter

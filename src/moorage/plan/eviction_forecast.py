@@ -93,7 +93,9 @@ def _changed_taints(
                     one for one in before if one.key != change.key or change.effect not in ("", one.effect)
                 )
     world = simulation.world
-    new = {name: tuple(one for one in all_taints if one.effect == NO_EXECUTE) for name, all_taints in after.items()}
+    new = {
+        name: tuple(taint for taint in all_taints if taint.effect == NO_EXECUTE) for name, all_taints in after.items()
+    }
     return {name: one for name, one in new.items() if one != no_execute(world.view(KINDS.NODE, name))}
 
 

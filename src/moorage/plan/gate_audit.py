@@ -252,7 +252,7 @@ def _has_finished(item: Item) -> bool:
     """A Job that is over makes no pods, whatever happens."""
     conditions = (item.raw.get("status") or {}).get("conditions") or ()
     return item.key.kind == "Job" and any(
-        one.get("type") in _OVER and one.get("status") == "True" for one in conditions
+        condition.get("type") in _OVER and condition.get("status") == "True" for condition in conditions
     )
 
 

@@ -59,7 +59,7 @@ class NodeLine(msgspec.Struct, frozen=True):
         percents = [
             usage.percent for name, usage in self.resources.items() if name in (CPU, MEMORY, PODS) or "/" in name
         ]
-        return max(percents + [Usage(one.in_use, one.published).percent for one in self.devices.values()])
+        return max(percents + [Usage(device.in_use, device.published).percent for device in self.devices.values()])
 
 
 class FailedLine(msgspec.Struct, frozen=True):

@@ -159,10 +159,10 @@ class RolloutWatch:
         name = f"{self._key.namespace}/{self._key.name}"
         if kind is KINDS.DEPLOYMENT and self._key.kind == kind.name and new.key == name:
             if not is_same_template(old.view.spec.template, new.view.spec.template):
-                for one in self._simulation.world.all(KINDS.REPLICA_SET):
-                    owner = controller_of(one.view.metadata)
-                    if owner is not None and owner.uid == new.uid and is_made_of(one, new):
-                        self._take_as_new(self._revision(one))
+                for replica_set in self._simulation.world.all(KINDS.REPLICA_SET):
+                    owner = controller_of(replica_set.view.metadata)
+                    if owner is not None and owner.uid == new.uid and is_made_of(replica_set, new):
+                        self._take_as_new(self._revision(replica_set))
         elif kind is KINDS.CONTROLLER_REVISION and new.view.revision > old.view.revision:
             owner = controller_of(new.view.metadata)
             workload = self._simulation.world.get(kind_of_workload(self._key.kind), name)

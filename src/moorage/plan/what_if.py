@@ -52,12 +52,12 @@ class Difference(msgspec.Struct):
     @property
     def evicted(self) -> list[Departure]:
         """The departures that no rolling update explains."""
-        return [one for one in self.departures if one.cause is not Cause.NEW_TEMPLATE]
+        return [departure for departure in self.departures if departure.cause is not Cause.NEW_TEMPLATE]
 
     @property
     def rolled(self) -> list[Departure]:
         """The pods that a rolling update replaces, as its strategy allows."""
-        return [one for one in self.departures if one.cause is Cause.NEW_TEMPLATE]
+        return [departure for departure in self.departures if departure.cause is Cause.NEW_TEMPLATE]
 
     @property
     def is_empty(self) -> bool:
@@ -136,7 +136,7 @@ class WhatIf:
         self._new_templates: set[Key] = set()
         self._log = DepartureLog(simulation)
         self._follower = Follower(simulation)
-        self._due = {one.pod.uid: one.seconds for one in forecast_evictions(simulation).evictions}
+        self._due = {eviction.pod.uid: eviction.seconds for eviction in forecast_evictions(simulation).evictions}
 
     def play(
         self,
@@ -272,12 +272,12 @@ class WhatIf:
 def _follow_repeated(departures: Iterable[Departure]) -> None:
     """Mark the successors that the same node takes and evicts again, for the same reason, without the changes, too."""
     repeated: dict[str, Departure] = {}
-    for one in departures:
-        before = repeated.get(one.pod)
-        if before is not None and before.node == one.node and before.because.startswith(f"{one.because};"):
-            one.would_go_anyway()
-        if one.anyway and one.replaced_by:
-            repeated[one.replaced_by] = one
+    for departure in departures:
+        before = repeated.get(departure.pod)
+        if before is not None and before.node == departure.node and before.because.startswith(f"{departure.because};"):
+            departure.would_go_anyway()
+        if departure.anyway and departure.replaced_by:
+            repeated[departure.replaced_by] = departure
 
 
 def _update(simulation: Simulation, item: Item, current: Raw) -> None:

@@ -175,7 +175,9 @@ def _device_tolerations(claim: ResourceClaim) -> Iterator[tuple[str, str, str]]:
 def _devices(simulation: Simulation) -> list[dict[str, Any]]:
     """Return drivers with their pools and devices."""
     drivers: dict[str, dict[str, list[str]]] = {}
-    for driver, pool, device in PublishedDevices(one.view for one in simulation.world.all(KINDS.RESOURCE_SLICE)):
+    for driver, pool, device in PublishedDevices(
+        resource_slice.view for resource_slice in simulation.world.all(KINDS.RESOURCE_SLICE)
+    ):
         devices = drivers.setdefault(driver, {}).setdefault(pool, [])
         if len(devices) < MAX_DEVICES:
             devices.append(device.name)
@@ -191,7 +193,9 @@ def _devices(simulation: Simulation) -> list[dict[str, Any]]:
 def _tainted_devices(simulation: Simulation) -> dict[tuple[str, str, str], int]:
     """Return the taints that devices have: key, value, effect and how many have it."""
     counts: dict[tuple[str, str, str], int] = {}
-    for _, _, device in PublishedDevices(one.view for one in simulation.world.all(KINDS.RESOURCE_SLICE)):
+    for _, _, device in PublishedDevices(
+        resource_slice.view for resource_slice in simulation.world.all(KINDS.RESOURCE_SLICE)
+    ):
         for taint in device.taints:
             of_taint = taint.key, taint.value, taint.effect
             counts[of_taint] = counts.get(of_taint, 0) + 1

@@ -61,7 +61,7 @@ def _is_refused(changes: Changes) -> bool:
 
 
 def _departures(simulation: Simulation, forecast: EvictionForecast, without: EvictionForecast) -> list[Departure]:
-    due = {one.pod.uid: one.seconds for one in without.evictions}
+    due = {eviction.pod.uid: eviction.seconds for eviction in without.evictions}
     names = OwnerNames(simulation)
     found = []
     for pod, seconds, because in forecast.evictions:

@@ -139,7 +139,7 @@ class DeviceFacts:
             yield Complaint("device-claim-missing", place.path, message, self._where_else(*key)), place
 
     def _where_else(self, kind: str, namespace: str, name: str) -> str:
-        other = next(one for one in _FIELDS if one != kind)
+        other = next(field for field in _FIELDS if field != kind)
         if (other, namespace, name) in self._claims:
             return f"{name} is a {other}: write {_FIELDS[other]}"
         elsewhere = sorted(key[1] for key in self._claims if key[0] == kind and key[2] == name)

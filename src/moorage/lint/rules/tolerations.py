@@ -62,14 +62,19 @@ def check_redundant(listed: TolerationList, subject: Subject, facts: Facts) -> I
     tolerations = listed.tolerations
     if not 1 < len(tolerations) <= _MAX_TOLERATIONS or not _may_overlap(tolerations):
         return
-    for found in redundant_tolerations(tolerations, of_devices=listed.of_devices):
-        toleration = tolerations[found.index]
+    for redundant_toleration in redundant_tolerations(tolerations, of_devices=listed.of_devices):
+        toleration = tolerations[redundant_toleration.index]
         if made_by_server and toleration.key.startswith("node.kubernetes.io/"):
             continue  # added by the DaemonSet controller and by admission, nothing the author can change
         if toleration.tolerationSeconds is not None and toleration.effect != NO_EXECUTE:
             continue  # refused by the API server, which is all there is to say about it
-        at = f"{listed.path}[{found.index}]"
-        yield Complaint("toleration-redundant", at, found.sentence(tolerations), found.advice(tolerations))
+        at = f"{listed.path}[{redundant_toleration.index}]"
+        yield Complaint(
+            "toleration-redundant",
+            at,
+            redundant_toleration.sentence(tolerations),
+            redundant_toleration.advice(tolerations),
+        )
 
 
 def redundant_tolerations(tolerations: Sequence[Toleration], *, of_devices: bool = False) -> "list[Redundancy]":

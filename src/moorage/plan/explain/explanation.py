@@ -363,7 +363,7 @@ def plain(told: Explanation) -> dict[str, Any]:
             {
                 "nodes": list(group.nodes),
                 "distance": group.distance,
-                "refusals": [_refusal(one) for one in group.refusals],
+                "refusals": [_refusal(refusal) for refusal in group.refusals],
             }
             for group in told.groups
         ],
@@ -372,8 +372,10 @@ def plain(told: Explanation) -> dict[str, Any]:
         "troubles": list(told.troubles),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),
-        "suggestions": [{**_change(one.change), "nodes": list(one.nodes)} for one in told.suggestions],
-        "together": {"node": told.together.node, "changes": [_change(one) for one in told.together.changes]}
+        "suggestions": [
+            {**_change(suggestion.change), "nodes": list(suggestion.nodes)} for suggestion in told.suggestions
+        ],
+        "together": {"node": told.together.node, "changes": [_change(change) for change in told.together.changes]}
         if told.together is not None
         else None,
         "notAllTried": told.not_all_tried,

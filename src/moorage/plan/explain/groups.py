@@ -103,17 +103,17 @@ def merged(groups: Sequence[Refused], *, everything: bool = False) -> list[Line]
 def _by_reasons(group: Refused) -> Hashable:
     """All taints of a node count, though the event names the first one only."""
     return tuple(
-        (one.plugin, one.verdict.reasons, one.verdict.details if one.plugin in _TOLD_APART else ())
-        for one in group.refusals
+        (refusal.plugin, refusal.verdict.reasons, refusal.verdict.details if refusal.plugin in _TOLD_APART else ())
+        for refusal in group.refusals
     )
 
 
 def _by_taint_keys(group: Refused) -> Hashable:
-    return tuple((one.plugin, *map(_without_value, one.verdict.reasons)) for one in group.refusals)
+    return tuple((refusal.plugin, *map(_without_value, refusal.verdict.reasons)) for refusal in group.refusals)
 
 
 def _by_plugins(group: Refused) -> Hashable:
-    return tuple(one.plugin for one in group.refusals)
+    return tuple(refusal.plugin for refusal in group.refusals)
 
 
 def _without_value(reason: str) -> str:

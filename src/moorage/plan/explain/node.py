@@ -71,7 +71,7 @@ def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alo
         Elsewhere(pods[0].workload, tuple(pod.key for pod in pods), pending, _refusals(simulation, pods[0], slot))
         for (_, pending), pods in asked
     ]
-    line = next(one for one in node_lines(simulation.cluster) if one.name == name)
+    line = next(node_line for node_line in node_lines(simulation.cluster) if node_line.name == name)
     return NodeExplanation(
         line,
         "Ready" if is_ready(simulation.cluster.nodes.node(slot)) else "NotReady",

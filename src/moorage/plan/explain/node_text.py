@@ -24,9 +24,9 @@ class NodeText(ExplanationLines):
         pending = [one for one in told.elsewhere if one.pending]
         yield from self._section("Pending pods, and why they are not here", self._rows(pending))
         others = [one for one in told.elsewhere if not one.pending]
-        could = [one for one in others if not one.refusals]
+        could = [other for other in others if not other.refusals]
         yield from self._section("Pods of other nodes that could run here", self._fitting(could))
-        cannot = [one for one in others if one.refusals]
+        cannot = [other for other in others if other.refusals]
         yield from self._section("Pods of other nodes that could not", self._rows(cannot))
         if told.left_out:
             yield f"{counted(told.left_out, 'workload')} more were not asked about"

@@ -135,8 +135,8 @@ def with_devices(pods: Iterable[PodLine], *, everything: bool) -> list[PodLine]:
 def by_request(devices: Iterable[DeviceLine]) -> list[tuple[str, str, str]]:
     """Return claim, request and the names of all its devices."""
     found: dict[tuple[str, str], list[str]] = {}
-    for one in devices:
-        found.setdefault((one.claim, one.request), []).append(one.name)
+    for device in devices:
+        found.setdefault((device.claim, device.request), []).append(device.name)
     return [(claim, request, ", ".join(listed)) for (claim, request), listed in found.items()]
 
 

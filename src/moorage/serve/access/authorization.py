@@ -112,8 +112,8 @@ class Authorization:
         answers = [authorizer.rules_for(user, namespace) for authorizer in self._authorizers]
         return Rules(
             [rule for one in answers for rule in one.rules],
-            aggregate([one.error for one in answers if one.error]),
-            any(one.incomplete for one in answers),
+            aggregate([answer.error for answer in answers if answer.error]),
+            any(answer.incomplete for answer in answers),
         )
 
     def check(self, user: User, attributes: Attributes) -> None:
@@ -243,8 +243,8 @@ def _impersonated(user: User, headers: dict[str, str], authorization: Authorizat
     ]
     if uid:
         attributes.append(resource_attributes(_IMPERSONATE, _AUTHENTICATION, "uids", name=uid))
-    for one in attributes:
-        authorization.check(user, one)
+    for attribute in attributes:
+        authorization.check(user, attribute)
     if account and not groups:
         groups = [*account_groups(namespace)]
     return User(name, uid, _with_implied(name, groups), extra)

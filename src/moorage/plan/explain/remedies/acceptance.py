@@ -49,7 +49,7 @@ class AdmissionCheck:
         """Return the change with its pod as it would be stored; None if the API server would refuse the change."""
         if change.node is not None and not self._takes_node(change.node):
             return None
-        if not change.gone and not all(self._takes_new(one) for one in change.devices):
+        if not change.gone and not all(self._takes_new(device) for device in change.devices):
             return None
         if change.pod is None:
             return change

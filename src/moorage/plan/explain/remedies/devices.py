@@ -110,9 +110,9 @@ def _without_claim(pod: Pod, name: str) -> Pod:
 
 def _not_using(containers: tuple[Container, ...], name: str) -> tuple[Container, ...]:
     made: list[Container] = []
-    for one in containers:
-        claims = tuple(claim for claim in one.resources.claims if claim.name != name)
-        made.append(_replace(one, resources=_replace(one.resources, claims=claims)))
+    for container in containers:
+        claims = tuple(claim for claim in container.resources.claims if claim.name != name)
+        made.append(_replace(container, resources=_replace(container.resources, claims=claims)))
     return tuple(made)
 
 
