@@ -330,7 +330,7 @@ def _escaped(broken: re.Match[str]) -> str:
 
 
 def _after_break(word: str, quote: str) -> int:
-    """Return where readline begins a word anew: after the last `=` or `:`, unless it is quoted."""
+    """Return where readline begins a new word: after the last `=` or `:`, unless it is quoted."""
     return 0 if quote else max(word.rfind("="), word.rfind(":"), word.rfind("@")) + 1
 
 

@@ -210,7 +210,7 @@ def component_gates_options(function: Command) -> Command:
 
 
 class ProcessMaker(NamedTuple):
-    """Makes a component's settings, once its kubeconfig is there, for which it waits so many seconds."""
+    """Makes a component's settings, once its kubeconfig is there, for which it waits this many seconds."""
 
     make: Callable[[], Process]
     kubeconfig: str

@@ -69,7 +69,7 @@ class EventSender:
                 group.create_task(self._run_lane(lane))
 
     async def drain(self, seconds: float) -> None:
-        """Wait until all is sent, at most so many seconds."""
+        """Wait until all is sent, at most this many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 await asyncio.gather(*(lane.join() for lane in self._lanes))

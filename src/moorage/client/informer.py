@@ -20,7 +20,7 @@ from moorage.telemetry.watchdog import Locals, Operation, operation
 
 FIRST_DELAY = 0.2
 MAX_DELAY = 30.0
-#: Seconds without a failure after which a backoff starts anew.
+#: Seconds without a failure after which a backoff starts again.
 _RESET_AFTER = 120.0
 
 _LOG = get_logger("client")

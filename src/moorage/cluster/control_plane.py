@@ -270,7 +270,7 @@ class ControlPlane:
         return 0 if await server.api.store.count(prefix_of(KINDS.NODE)) else DEFAULT_NODES
 
     async def _nodes_are_ready(self, client: LoopbackClient, count: int) -> None:
-        """Wait for so many nodes and all others, which another process may run, for a while."""
+        """Wait for this many nodes and all others, which another process may run, for a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PUBLISHING_SECONDS):
                 while True:
@@ -335,7 +335,7 @@ async def run_elected(
 ) -> None:
     """Wait for the Lease, run what `make` returns while it is held, and again, until cancelled.
 
-    Everything is made anew each time, with metrics of its own that `metrics` shows meanwhile.
+    Everything is made again each time, with metrics of its own that `metrics` shows meanwhile.
     """
     while True:
         own = Metrics()

@@ -24,7 +24,7 @@ _MAX_NAMED = 3
 
 
 async def settled(client: Client, seconds: float) -> str:
-    """Wait so many seconds at most; return what is not settled by then, empty if all is."""
+    """Wait this many seconds at most; return what is not settled by then, empty if all is."""
     unsettled: list[str] = []
     try:
         async with asyncio.timeout(seconds):

@@ -49,7 +49,7 @@ class DashboardSettings(msgspec.Struct, frozen=True):
 Document = dict[str, Any]
 
 _LOOK_EVERY = 1.0
-_LEAST_PAUSE = 2.0  # seconds between two loads, and so many times as long as a load takes
+_LEAST_PAUSE = 2.0  # seconds between two loads, and this many times as long as a load takes
 _PAUSE_FACTOR = 4.0
 _QUICK = 2.0  # seconds that a question may wait for the newest state
 _GATES_EVERY = 30.0

@@ -116,7 +116,7 @@ class Planner:
     ) -> tuple[Outcome, Difference, Rollout | None]:
         """Play changes on a planned simulation; the inventory is that of the changed cluster then. Raises ChangeError.
 
-        `until` ends it after so many seconds. With `rollout`, the update of a workload is watched: to the template
+        `until` ends it after this many seconds. With `rollout`, the update of a workload is watched: to the template
         that `sources` have, or a restart.
         """
         updated, difference, played = self.play(simulation, before, changes, sources, rollout, until)

@@ -149,7 +149,7 @@ class WhatIf:
         """Make the changes and let the cluster go on until nothing more happens. Raises ChangeError.
 
         The workload that is `rolled_out` is restarted, unless its template is among the changes. With `until`, the
-        cluster goes on for so many seconds and no longer.
+        cluster goes on for this many seconds and no longer.
         """
         simulation = self._simulation
         self.apply_files(read)

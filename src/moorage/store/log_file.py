@@ -140,12 +140,12 @@ ALL_PARTS, REACHED = "all", "reached"
 
 #: The most rows of one transaction: four variables each, of the 32,766 that SQLite has room for.
 MAX_ROWS = 4_096
-#: The write-ahead log is brought home into the file when it has grown by about so many bytes.
+#: The write-ahead log is brought home into the file when it has grown by about this many bytes.
 CHECKPOINT_BYTES = 4 * 1024 * 1024
 #: What may be left of it while nothing is written.
 QUIET_BYTES = 512 * 1024
 _PAGE_BYTES = 8192
-#: When more than half of the file is free and that is more than so many pages, it is given back, piece by piece.
+#: When more than half of the file is free and that is more than this many pages, it is given back, piece by piece.
 FREE_PAGES, FREE_PIECE = 2_048, 512
 
 #: Pages of 8 KiB hold three values of common size; the default of 4 KiB would be half empty.

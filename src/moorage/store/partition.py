@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from moorage.store.protocol import Change, Listener, Stored
 
-#: Up to so many keys are put in their places one by one; more are sorted in.
+#: Up to this many keys are put in their places one by one; more are sorted in.
 FEW = 32
 #: The newest changes of a log keep their views; for older ones, readers decode the value again.
 WARM = 4_096

@@ -28,7 +28,7 @@ from moorage.telemetry.watchdog import operation
 
 #: Rows removed in one transaction, so that a commit never waits long for a removal.
 MAX_FORGOTTEN = 1_024
-#: After so many seconds without a write, the write-ahead log is cut off.
+#: After this many seconds without a write, the write-ahead log is cut off.
 QUIET_SECONDS = 1.0
 
 

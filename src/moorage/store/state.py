@@ -16,7 +16,7 @@ from typing import NamedTuple
 from moorage.store.partition import Forgotten, Partition
 from moorage.store.protocol import Change, Compacted, FutureRevision, Listener, Listing, Stored
 
-#: History is looked at after so many changes, or after so many seconds; twice as much as came may go at once.
+#: History is looked at after this many changes or seconds; twice as much as came may go at once.
 PIECE = 1_024
 EVERY_SECONDS = 1.0
 #: An empty store is at revision 1, as etcd is: 0 has a meaning of its own in the API.

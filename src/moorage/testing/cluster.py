@@ -67,7 +67,7 @@ class Cluster(PlainCluster):
 def eventually(condition: Callable[[], T], *, seconds: float = 60.0) -> T:
     """Call `condition` until it returns something true and raises no AssertionError, and return that.
 
-    Raises what it raised last, or AssertionError, after so many seconds.
+    Raises what it raised last, or AssertionError, after this many seconds.
     """
     deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
     while True:

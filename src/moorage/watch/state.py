@@ -100,7 +100,7 @@ class Watched:
         return self.usage.placed
 
     def node_lines(self, most: int) -> list[NodeLine]:
-        """Return the fullest nodes and how full they are, so many at most."""
+        """Return the fullest nodes and how full they are, at most `most` of them."""
         fullest = nsmallest(most, self.nodes, key=lambda name: (-self._fullness(name), name))
         return [self._node_line(self.nodes[name]) for name in fullest]
 

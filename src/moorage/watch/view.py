@@ -81,7 +81,7 @@ class WatchText(TextReport):
         yield from self._left_out_quietly(len(groups) - _MAX_GROUPS, "reason")
 
     def _lately(self, watched: Watched, most: int) -> Iterator[str]:
-        """Return what happened, the newest first, in so many lines at most."""
+        """Return what happened, the newest first, in a limited number of lines."""
         groups = list(_alike(list(watched.happenings)))
         lines: list[str] = []
         for alike in reversed(groups[-_MAX_LINES:]):

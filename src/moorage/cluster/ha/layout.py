@@ -38,7 +38,7 @@ class HaSettings(msgspec.Struct, frozen=True):
 
 
 def members_problem(members: int) -> str:
-    """Return why a cluster cannot have so many members; empty if it can."""
+    """Return why a cluster cannot have this many members; empty if it can."""
     if not 1 <= members <= MOST_MEMBERS:
         return f"must be an odd number from 1 to {MOST_MEMBERS}"
     if members % 2 == 0:

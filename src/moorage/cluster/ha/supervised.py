@@ -17,7 +17,7 @@ from moorage.cluster.ha import tether
 from moorage.telemetry.logs import get_logger
 
 FIRST_DELAY, LAST_DELAY = 0.2, 10.0
-#: A process that ran for so many seconds is started again without a long delay.
+#: A process that ran for this many seconds is started again without a long delay.
 RAN_WELL = 20.0
 _LARGE_LOG = 8 * 1024 * 1024
 _LAST_BYTES = 4096

@@ -38,7 +38,7 @@ from moorage.store.etcd.transactions import Leases
 
 #: The most revisions that are used up unless the user says otherwise: some minutes.
 MAX_RAISE = 5_000_000
-#: About so many revisions are used up in a minute.
+#: About this many revisions are used up in a minute.
 _A_MINUTE = 600_000
 #: Transactions under way at a time, and how many of them until history is compacted, so that the database stays small.
 _AT_ONCE, _COMPACT_EVERY = 256, 100_000

@@ -1,6 +1,6 @@
 """Pods and nodes of one DaemonSet, with a verdict for each node that is recomputed when the node changes.
 
-A tracker built anew from the same world is equal. Kubernetes: podsShouldBeOnNode, findUpdatedPodsOnNode,
+A tracker rebuilt from the same world is equal. Kubernetes: podsShouldBeOnNode, findUpdatedPodsOnNode,
 updateDaemonSetStatus, rollingUpdate, updatedDesiredNodeCounts. Differs: Kubernetes looks at all nodes and pods every
 time; a rolling update takes nodes in the order in which they reached their stage, not at random.
 """

@@ -245,7 +245,7 @@ class Family:
         return self._shrink(old, spare, lambda found: 0) + cleaned > 0
 
     def _shrink(self, old: list[Object], max_pods: int, kept: Callable[[Object], int]) -> int:
-        """Remove up to `max_pods` pods, but keep so many of each ReplicaSet; return how many are removed."""
+        """Remove up to `max_pods` pods, but keep this many of each ReplicaSet; return how many are removed."""
         done = 0
         for found in old:
             size = self.size(found)

@@ -60,7 +60,7 @@ def endpoint_key(endpoint: Raw) -> EndpointKey:
 def pack(
     existing: Sequence[Object], wanted: Mapping[Ports, Group], most: int, is_outdated: Callable[[Object], bool]
 ) -> Steps[Packed]:
-    """Spread the wanted endpoints, at most so many in one slice.
+    """Spread the wanted endpoints, at most this many in one slice.
 
     `is_outdated` tells of a slice whether its metadata are to be written even if its endpoints stay.
     """
@@ -123,7 +123,7 @@ def _pack_group(
 
 
 def _fullest_with_room(slices: Sequence[Object], count: int, most: int) -> Object | None:
-    """Return the slice that is fullest once so many endpoints are added."""
+    """Return the slice that is fullest once this many endpoints are added."""
     fitting = [one for one in slices if len(one.raw.get("endpoints") or ()) + count <= most]
     return max(fitting, key=lambda one: len(one.raw.get("endpoints") or ()), default=None)
 

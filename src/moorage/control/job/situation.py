@@ -221,7 +221,7 @@ _ENOUGH = 8
 
 
 def wait_after(failures: int, last: float, now: float) -> float:
-    """Return the remaining backoff after so many failures in a row."""
+    """Return the remaining backoff after this many failures in a row."""
     if failures <= 0:
         return 0.0
     delay = min(MAX_SECONDS, FIRST_SECONDS * 2.0 ** min(failures - 1, _ENOUGH))

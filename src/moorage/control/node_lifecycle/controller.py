@@ -4,7 +4,7 @@ labelReconcileInfo, tryUpdateNodeHealth in pkg/controller/nodelifecycle.
 Keys: a node's name, and "" for the pulse, which finds silent nodes, updates the zones and grants NoExecute taints every
 few seconds. Silence is measured by the controller's own clock since the last heartbeat. Differs: NoExecute taints of a
 node that is still down survive a restart of the controller; after a pause of the controller or a jump of the clock,
-silence is measured anew; durations are only in the work queue's metrics.
+silence is measured again; durations are only in the work queue's metrics.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

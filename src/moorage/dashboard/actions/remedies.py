@@ -1,7 +1,7 @@
 """Turn a suggestion of `moorage explain` into what to do: the object to change, the patch, the kubectl command.
 
 A pod that a workload made is changed in the workload's template; of a pod on its own only tolerations may be added and
-scheduling gates removed, for anything else it has to be created anew, and the manifest for that is given. `manifest` is
+scheduling gates removed, for anything else it has to be recreated, and the manifest for that is given. `manifest` is
 the whole object as it would be, by which the simulation tries the change.
 """
 
@@ -85,7 +85,7 @@ def remedy_of(
 def _by_hand(changes: Sequence[Change]) -> str:
     if any(change.gone for change in changes):
         return "Moving another pod is not done from here: evict it, or change it so that it goes elsewhere."
-    return "Claims and classes of devices have to be created, or created anew: their specs cannot be changed."
+    return "Claims and classes of devices have to be created or recreated: their specs cannot be changed."
 
 
 # -- nodes and rules --------------------------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _on_template(item: Item, before: Pod, after: Pod, inventory: Inventory) -> R
         return Remedy(note=f"The template of {item.key} does not have {error}: it is to be changed by hand.")
     if item.key.kind == "Job":
         manifest = _manifest(_as_new(changed))
-        return Remedy(manifest=manifest, note="The template of a Job cannot be changed: create the Job anew.")
+        return Remedy(manifest=manifest, note="The template of a Job cannot be changed: recreate the Job.")
     note = ""
     if item.key.kind in _KEEP_PODS:
         note = f"A {item.key.kind} keeps the pods it has: delete those that wait, and it makes others like this."
@@ -171,7 +171,7 @@ def _on_pod(changes: Sequence[Change], pod: PlannedPod, before: Pod, after: Pod,
         target=_target(item),
         command=f"kubectl replace --force -n {shlex.quote(namespace)} -f pod.yaml",
         manifest=_manifest(_as_new(changed)),
-        note="This cannot be changed in a pod that exists: delete it and create it anew from the manifest.",
+        note="This cannot be changed in a pod that exists: delete it and recreate it from the manifest.",
     )
 
 

@@ -21,7 +21,7 @@ from moorage.lint.sources import STDIN, STDIN_NAME
 from moorage.plan.input.inventory import Inventory
 from moorage.telemetry.logs import get_logger
 
-#: So many groups of pending pods are explained, and so many nodes have all that their pages show.
+#: This many groups of pending pods are explained, and this many nodes have all that their pages show.
 MAX_EXPLAINED, MAX_NODES = 25, 200
 #: What JavaScript's encodeURIComponent leaves alone, besides letters and digits.
 _UNQUOTED = "-_.!~*'()"
@@ -64,7 +64,7 @@ class SavedAnswers:
             self.ask_a_copy("explain-pending", {"pod": group["example"]}, base)
 
     def tell_story(self, base: Base, until: float | None) -> None:
-        """Put what happens until a cluster that was only built comes to rest, or until so many seconds have passed."""
+        """Put what happens until a cluster that was only built comes to rest, or until `seconds` have passed."""
         self.ask_a_copy("story", {}, base, until=until)
 
     def describe_nodes(self, base: Base) -> None:

@@ -167,7 +167,7 @@ class Coalescer:
             run.tell()
 
     def _abandon(self, run: _Run, key: RunKey) -> None:
-        """Cancel a run that no tab reads any more; the next equal question starts anew."""
+        """Cancel a run that no tab reads any more; the next equal question starts a new one."""
         if self._runs.get(key) is run:
             del self._runs[key]
         if run.task is not None and not run.ended:

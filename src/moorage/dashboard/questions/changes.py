@@ -210,7 +210,7 @@ def device_rule(given: Any, path: str, name: str) -> dict[str, Any]:
 
 _Change = TypeVar("_Change", TaintChange, UntaintChange, LabelChange)
 _DRAIN = "--ignore-daemonsets --delete-emptydir-data --force"
-#: A command line names so many nodes; a further one names more.
+#: A command line names this many nodes; a further one names more.
 _AT_ONCE = 500
 
 

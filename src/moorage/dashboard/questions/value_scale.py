@@ -15,7 +15,7 @@ from moorage.match.comparison import CANONICAL_INTEGER, INTEGER, VERSION, ValueK
 from moorage.match.intervals import Interval, Intervals, cells
 from moorage.match.operators import NODE_SELECTOR, OperatorPlace, accepted_values, comparison_of
 
-#: A slider has at most so many stops, of which so many are values of nodes. Below so many, each whole number is one.
+#: The most stops of a slider, the most of them that are values of nodes, and below which range each number is a stop.
 MAX_STOPS, MAX_VALUES, MAX_DENSE = 200, 100, 500
 _HIGHEST = 2**63 - 1
 _NUMBERS = (CANONICAL_INTEGER, INTEGER)

@@ -130,7 +130,7 @@ def _prefer_to_lose(score: int) -> None:
 
 
 def _limit_memory(more: int) -> None:
-    """Let this process have only so many more bytes of address space. Linux only."""
+    """Let this process have only this many more bytes of address space. Linux only."""
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
         limit = pages * resource.getpagesize() + more

@@ -1,4 +1,4 @@
-"""Ask a simulated cluster questions: load its input into processes of its own, which are started anew if they die."""
+"""Ask a simulated cluster questions: load its input into processes of its own, which are restarted if they die."""
 
 import asyncio
 import importlib
@@ -23,7 +23,7 @@ QUESTION_SECONDS, LOAD_SECONDS = 30.0, 600.0
 AT_ONCE, MEMORY = 2, 2 << 30
 #: A larger part is not taken.
 MAX_PART = 64 << 20
-#: The first and the longest pause before a process that died is started anew.
+#: The first and the longest pause before a process that died is restarted.
 _PAUSE, _LONGEST_PAUSE = 0.05, 30.0
 _TRIES = 2
 _ENDED = "the simulator has ended"

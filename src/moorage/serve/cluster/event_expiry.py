@@ -1,6 +1,6 @@
 """Delete events an hour after they were last written, and the oldest when there are too many.
 
-A restart starts the hour anew. The times are kept in memory, in order, so that checking is cheap. Kubernetes: the TTL
+A restart starts the hour again. The times are kept in memory, in order, so that checking is cheap. Kubernetes: the TTL
 of events in etcd (`--event-ttl`). Differs: the number of events is bounded, too.
 """
 

@@ -25,7 +25,7 @@ _LISTING = (
     ("continue", "string", "Go on with a list from where the last page ended."),
     ("fieldSelector", "string", "Only objects whose fields match."),
     ("labelSelector", "string", "Only objects whose labels match."),
-    ("limit", "integer", "At most so many objects in a page."),
+    ("limit", "integer", "At most this number of objects in a page."),
     ("resourceVersion", "string", "The revision that the answer must have, or at least have."),
     ("resourceVersionMatch", "string", "How resourceVersion is meant: Exact or NotOlderThan."),
     ("sendInitialEvents", "boolean", "Start a watch with all that there is."),

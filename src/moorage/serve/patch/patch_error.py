@@ -13,7 +13,7 @@ from moorage.model.text.json_text import json_type
 BAD_REQUEST, TOO_LARGE, UNPROCESSABLE = 400, 413, 422
 #: Deeper than any document of the API, and shallow enough for every recursion over it.
 MAX_LEVELS = 200
-#: No object of the API has so many, and each takes a hundred times as long to check as to send.
+#: No object of the API has this many, and each takes a hundred times as long to check as to send.
 MAX_CONTAINERS = 250_000
 _GENERIC = "the server rejected our request due to an error in our request"
 

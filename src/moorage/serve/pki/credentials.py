@@ -1,6 +1,6 @@
 """Keep the certificates and the administrator's token of a cluster in a directory.
 
-What is missing, expires soon or was made for other addresses is made anew; the rest stays. Files have mode 0600 and are
+What is missing, expires soon or was made for other addresses is renewed; the rest stays. Files have mode 0600 and are
 written by a rename. Several API servers may share the directory: what one of them has made the others read, and each
 has a certificate of its own, which is not kept. Kubernetes: kubeadm's certs phase; `--tls-cert-file`,
 `--client-ca-file`. Differs: the cluster's own authority is trusted besides that of `--client-ca-file`, unless the

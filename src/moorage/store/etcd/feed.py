@@ -26,7 +26,7 @@ _LOG = get_logger("etcd")
 #: Values that are read in one answer, and changes that are published in one turn of the event loop.
 _PAGE, _AT_ONCE = 500, 500
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
-#: While so many writes wait, changes are gathered for so long, then taken for so long without a pause.
+#: While this many writes wait, changes are gathered for the first time, then taken for the second without a pause.
 _CROWD, _GATHER_SECONDS, _TAKEN_SECONDS = 8, 0.008, 0.001
 #: Seconds for which an acknowledgement waits for memory, and after which it is looked at how long some have waited.
 PUBLISH_SECONDS, _LOOK_SECONDS = 5.0, 0.5

@@ -44,7 +44,7 @@ class SharedRun:
         await asyncio.gather(*running, return_exceptions=True)
 
 
-#: A fence of a process that was killed goes away after so many seconds. It is written anew long before.
+#: A fence of a process that was killed goes away after this many seconds. It is written again long before.
 LEASE_SECONDS = 24 * 3600
 _TRY_SECONDS, _PAUSE_SECONDS = 10.0, 0.1
 
@@ -85,7 +85,7 @@ class Fence:
         return True
 
     async def _renew(self) -> None:
-        """Write the fence anew, however often it takes. Raises EtcdError when it is refused, or the time is up."""
+        """Write the fence again, however often it takes. Raises EtcdError when it is refused, or the time is up."""
         deadline = asyncio.get_running_loop().time() + _TRY_SECONDS
         while True:
             try:

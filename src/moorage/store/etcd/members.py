@@ -34,7 +34,7 @@ _AFTER_ELECTION = 0.5
 _ASK_AGAIN = 0.2
 #: So many ticks without an answer to any call are enough to look for another member.
 _MUTE_TICKS = round(0.75 / TICK)
-#: And so many to connect to the same member anew: more often its disk is slow than the connection is broken.
+#: And this many to reconnect to the same member: more often its disk is slow than the connection is broken.
 _BROKEN_TICKS = round(2 / TICK)
 
 

@@ -26,9 +26,9 @@ class EtcdSettings(msgspec.Struct, frozen=True, kw_only=True):
     call_seconds: float = 5.0
     #: Seconds after which a read that is not answered is tried again, at another member if this one answers nothing.
     attempt_seconds: float = 2.5
-    #: Every so many seconds a server is asked how it is.
+    #: Every this many seconds a server is asked how it is.
     keepalive_seconds: float = 0.5
-    #: After so many more without a byte from it, it is given up.
+    #: After this many more without a byte from it, it is given up.
     keepalive_timeout: float = 1.5
 
     def __repr__(self) -> str:

@@ -44,7 +44,7 @@ _CATCH_UP_SECONDS = 5.0
 _CLOSE_SECONDS = 5.0
 #: Seconds between attempts to write after a write has failed.
 _TRY_SECONDS = 1.0
-#: After so many seconds without an event, a note is written: etcd's revision may be one of keys that are not watched.
+#: After this many seconds without an event, a note is written: etcd's revision may be one of keys that are not watched.
 _PATIENCE_SECONDS = 0.05
 
 
@@ -310,7 +310,7 @@ class Compaction:
         self._seen, self._modified = 0, 0
 
     async def run(self, seconds: float) -> None:
-        """Take part in a round every so many seconds, until it is cancelled; never with 0."""
+        """Take part in a round every this many seconds, until it is cancelled; never with 0."""
         while seconds:
             await asyncio.sleep(seconds)
             try:

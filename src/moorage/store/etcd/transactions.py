@@ -285,7 +285,7 @@ class SentWrite:
 
 
 def _result_of(outcome: bytes | Exception | None) -> TxnResult | None:
-    """Return what etcd answered; None if nothing was done, and all is to be done anew. Raises EtcdUncertain."""
+    """Return what etcd answered; None: retry the transaction. Raises EtcdUncertain."""
     if isinstance(outcome, bytes):
         try:
             return decode_txn(outcome)
@@ -303,7 +303,7 @@ MAX_KEYS = 1000
 
 
 class Leases:
-    """The leases of keys that live for so many seconds."""
+    """The leases of keys that live for this many seconds."""
 
     def __init__(
         self, client: EtcdClient, seconds: int, clock: Callable[[], float], shared_seconds: int = SHARED_SECONDS

@@ -244,7 +244,7 @@ def test_tolerations_are_added_to_a_pod_on_its_own_and_nothing_else_is_changed_i
     assert found["threshold"]["target"]["kind"] == "Pod"
     lowered = found["resources"]
     assert "verb" not in lowered
-    assert "create it anew" in lowered["note"]
+    assert "recreate it" in lowered["note"]
     manifest = yaml.safe_load(lowered["manifest"])
     assert manifest["spec"]["containers"][0]["resources"]["requests"]["cpu"] == "1"
     assert "uid" not in manifest["metadata"]
@@ -275,7 +275,7 @@ def test_nodes_are_patched_by_what_kubectl_would_change() -> None:
 @pytest.mark.parametrize(
     ("kind", "note", "verb"),
     [
-        ("Job", "create the Job anew", ""),
+        ("Job", "recreate the Job", ""),
         ("ReplicaSet", "A ReplicaSet keeps the pods it has", "patch"),
         ("StatefulSet", "", "patch"),
         ("DaemonSet", "", "patch"),

@@ -65,7 +65,7 @@ def test_a_label_that_the_api_server_refuses_is_not_suggested() -> None:
 
 
 def test_what_needs_a_gate_that_is_off_in_the_api_server_is_not_suggested() -> None:
-    """A pod of an earlier time, whose threshold the scheduler still understands: it cannot be created anew."""
+    """A pod of an earlier time, whose threshold the scheduler still understands: it cannot be recreated."""
     old = admitted(pod("p"), default_gates())
     toleration = {"key": "sla", "operator": "Gt", "value": "1"}
     new = admitted(pod("p", tolerations=[toleration]), ALPHA)

@@ -68,7 +68,7 @@ def test_a_toleration_to_add() -> None:
     told = wanting(*with_gpus("n1", gpu("gpu-0", "8")))
     found = [one.change for one in told.suggestions if one.change.kind is ChangeKind.DEVICE_TOLERATION]
     assert found[0].summary == (
-        f"ResourceClaim c (created anew), request gpu: add a toleration for {BUDGET}: Equal 8, NoSchedule"
+        f"ResourceClaim c (recreated), request gpu: add a toleration for {BUDGET}: Equal 8, NoSchedule"
     )
 
 
@@ -97,7 +97,7 @@ def test_what_is_proposed_for_a_template_is_written_for_a_template() -> None:
         with_claim("p", of_template("t")),
     )
     (found,) = [one.change for one in told.suggestions if one.change.kind is ChangeKind.DEVICE_COUNT]
-    assert found.summary.startswith("ResourceClaimTemplate t (created anew), request gpu")
+    assert found.summary.startswith("ResourceClaimTemplate t (recreated), request gpu")
     assert found.yaml.startswith("spec:\n  spec:\n    devices:")
 
 

@@ -20,7 +20,7 @@ from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 
 MAX_NAMES = 200
 MAX_GROUPS = 100
-#: More groups than this are merged where only values differ, of which so many are told.
+#: More groups than this are merged where only values differ, of which this many are told.
 MAX_APART = 12
 MAX_ALIKE = 50
 MAX_TAINTS = 500

@@ -47,7 +47,7 @@ export const cluster = {
     return () => subscribers.delete(reader);
   },
 
-  /** Fetches the state anew and follows changes from there. */
+  /** Fetches the state again and follows changes from there. */
   reload() {
     loading ??= load().finally(() => (loading = null));
     return loading;

@@ -20,7 +20,7 @@ from moorage.schedule.framework.plugin import ChosenSlots, Mask
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]+(m|Ki|Mi|Gi)")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-MAX_VALUES = 6  # of the values that would do, so many are tried: the nearest and those that open most nodes
+MAX_VALUES = 6  # of the values that would do, this many are tried: the nearest and those that open most nodes
 
 
 class ChangeKind(StrEnum):

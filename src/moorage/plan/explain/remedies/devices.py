@@ -1,6 +1,6 @@
 """Propose changes that let a pod's claims be allocated: tolerations, thresholds, counts, selectors, missing objects.
 
-Specs of claims and templates cannot be changed once they exist: what is proposed is a claim or template created anew.
+Specs of claims and templates cannot be changed once they exist: what is proposed is a recreated claim or template.
 """
 
 from collections import Counter
@@ -269,7 +269,7 @@ class _Asked:
         return Change(
             kind,
             f"{self._where} {request.full_name} {part}",
-            f"{self._where} (created anew), request {request.full_name}: {said}",
+            f"{self._where} (recreated), request {request.full_name}: {said}",
             size,
             devices=(self._with(index, number, new),),
             yaml=self._written(index, number, request, fields),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from moorage.store.etcd.messages import KeyValue, MemberStatus, RangeResult, TxnResult, WatchedEvent
 
-#: After so many items, or so many bytes of them, the event loop has a turn.
+#: After this many items, or this many bytes of them, the event loop has a turn.
 _ITEMS_AT_ONCE, _BYTES_AT_ONCE = 1000, 4 * 1024 * 1024
 #: A header's cluster_id and member_id, and the tag of its revision.
 _BEFORE_REVISION = re.compile(rb"\x08[\x80-\xff]{,9}[\x00-\x7f]\x10[\x80-\xff]{,9}[\x00-\x7f]\x18").match

@@ -23,7 +23,7 @@ from moorage.store.etcd.wire.tls import closed_at_once, tls_trouble
 
 TICK = 0.25
 _MAX_HEADINGS, _MAX_BLOCK = 64, 256 * 1024
-#: The window of a stream is filled up after so many bytes.
+#: The window of a stream is filled up after this many bytes.
 _STREAM_CREDIT = frames.STREAM_WINDOW // 2
 _UNAVAILABLE = 14
 #: Ticks without an answer that are not counted, while the server reads what waits to be sent.
@@ -377,7 +377,7 @@ class Connection(asyncio.Protocol):
             self.on_answer(answer.result())
 
     def hurry(self, seconds: float) -> None:
-        """End calls that are under way now in so many seconds at the latest: they are probably lost."""
+        """End calls that are under way now in this many seconds at the latest: they are probably lost."""
         latest = self._ticks + max(1, round(seconds / TICK))
         for stream in self._streams.values():
             if stream.deadline > latest:

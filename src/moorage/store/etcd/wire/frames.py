@@ -88,7 +88,7 @@ OPENING = (
     + window_update(0, _CONNECTION_WINDOW - DEFAULT_WINDOW)
 )
 SETTINGS_ACK = frame(SETTINGS, ACK, 0)
-#: After so many bytes the connection's window is filled up again.
+#: After this many bytes the connection's window is filled up again.
 CONNECTION_CREDIT = _CONNECTION_WINDOW // 8
 
 

@@ -16,7 +16,7 @@ export class Marks {
     this.#matcher = matcher(text);
   }
 
-  /** Marks everything anew. */
+  /** Marks everything again. */
   all(model) {
     this.#room(model);
     for (let pod = 0; pod < model.pods.length; pod += 1) this.#pod(model, pod);

@@ -43,7 +43,7 @@ export class NodePage {
     this.#elsewhere.show(wanted);
   }
 
-  /** Something about the node changed: asks and shows it anew, at most once a second. */
+  /** Something about the node changed: asks and shows it again, at most once a second. */
   refresh() {
     this.#timer ||= setTimeout(() => this.#load(), AGAIN);
   }
@@ -169,7 +169,7 @@ export class NodePage {
 
 const shown = new WeakMap();
 
-/** Builds a part anew only where its data differ, so that a selection of its text survives. */
+/** Rebuilds a part only where its data differ, so that a selection of its text survives. */
 function update(part, data, build) {
   const text = JSON.stringify(data);
   if (shown.get(part) === text) return;

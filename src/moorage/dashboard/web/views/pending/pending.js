@@ -108,7 +108,7 @@ export class PendingView extends HTMLElement {
       this.#groups.show(told);
       // What could not be explained may have come, or come back, meanwhile.
       if (this.#problem && !embedded) this.#explain(address.params.pod, address.params.node, { quietly: true });
-      // A large cluster is simulated anew only now and then: the answer may be about what was before the last change.
+      // A large cluster is simulated again only now and then: the answer may be about what was before the last change.
       if (told.asked?.seq < cluster.seq) {
         this.#stale += 1;
         this.#reloadSoon();

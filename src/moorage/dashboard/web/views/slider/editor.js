@@ -4,7 +4,7 @@
  *   const editor = new ChangeEditor(change, {nodes: () => Map, facts: () => thresholds, onchange, onremove});
  *   editor.element; editor.change; editor.number = 2; editor.refresh()     after the cluster or the facts changed
  *
- * The form is built anew when its fields change, not when a value does: a slider that is dragged stays the same element.
+ * The form is rebuilt when its fields change, not when a value does: a slider that is dragged stays the same element.
  */
 import { cluster } from "../../lib/cluster.js";
 import { freshId, h, replace, setText } from "../../lib/dom.js";

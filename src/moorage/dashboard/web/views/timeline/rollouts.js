@@ -74,7 +74,7 @@ export function rolloutList() {
     }
   }
 
-  function show(answer, anew = false) {
+  function show(answer, isForced = false) {
     const { rollouts, leftOut } = (last = answer);
     for (const rollout of rollouts) {
       const key = `${rollout.uid} ${rollout.generation}`;
@@ -82,7 +82,7 @@ export function rolloutList() {
     }
     states = new Map(rollouts.map((rollout) => [`${rollout.uid} ${rollout.generation}`, rollout.state]));
     const text = JSON.stringify([rollouts, leftOut]);
-    if (!anew && text === drawn && !rollouts.some((rollout) => rollout.ended === null)) return;
+    if (!isForced && text === drawn && !rollouts.some((rollout) => rollout.ended === null)) return;
     drawn = text;
     const focused = live.contains(document.activeElement) ? document.activeElement.closest("[data-rollout]")?.dataset.rollout : null;
     replace(

@@ -45,7 +45,7 @@ export class Painter {
     this.names(scene, seen);
   }
 
-  /** Paints some nodes anew (-1: the tray). */
+  /** Repaints some nodes (-1: the tray). */
   some(scene, nodes) {
     const { raster } = this;
     const few = nodes.size <= 80;
