@@ -11,9 +11,10 @@ from io import BytesIO
 from hypothesis import given, settings
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.random_faults import faulty_worlds
-from tests.laws.random_worlds import Dimension, World, priority_class, worlds
+from tests.laws.random_worlds import Dimension, World, worlds
 from tests.laws.world_in_cluster import refusals_in_cluster
-from tests.laws.world_picture import absent_namespaces, subject_of
+from tests.laws.world_picture import absent_objects, subject_of
+from tests.unit.plan.planning import Raw
 
 from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
@@ -64,9 +65,13 @@ def server_refused_pods(world: World) -> dict[str, str]:
     return refused
 
 
-def completed(world: World) -> World:
-    """Return a world that has every class: of one that is missing, lint cannot know whether the cluster has it."""
-    return world._replace(documents=[priority_class("absent", 5), *world.documents])
+def needed_objects(document: Raw) -> Iterator[str]:
+    """Yield the namespace and the PriorityClass that an object or its pods need: `namespace gone`."""
+    yield f"namespace {document['metadata'].get('namespace')}"
+    spec = document.get("spec") or {}
+    for pods in (spec, (spec.get("template") or {}).get("spec") or {}):
+        if isinstance(pods, dict) and pods.get("priorityClassName"):
+            yield f"PriorityClass {pods['priorityClassName']}"
 
 
 def with_pods(world: World) -> World:
@@ -93,14 +98,16 @@ def in_words_of_lint(message: str) -> str:
 def law_of_refusals(lint: Callable[[World], dict[str, str]]) -> None:
     @settings(LAW_SETTINGS, max_examples=examples(100))
     @given(faulty_worlds(DIMENSIONS))
-    def law(drawn: World) -> None:
-        world = completed(drawn)
+    def law(world: World) -> None:
         refusals = refusals_in_cluster(world)
         refused, findings = refusals.documents, findings_of(world)
         # Of an object that is invalid anyway, lint does not tell what else is wrong.
-        used = {one["metadata"].get("namespace") for one in world.documents if subject_of(one) not in refused}
-        absent = Counter({name: count for name, count in refusals.absent_namespaces.items() if name in used})
-        assert absent_namespaces(finding.message for finding in findings) == absent
+        accepted = [one for one in world.documents if subject_of(one) not in refused]
+        needed = {name for one in accepted for name in needed_objects(one)}
+        absent = Counter({name: count for name, count in refusals.absent.items() if name in needed})
+        noted = absent_objects(finding.message for finding in findings)
+        idle = {name for name in noted if name.startswith("PriorityClass") and name not in absent}
+        assert Counter({name: count for name, count in noted.items() if name not in idle}) == absent
         assert lint(world) == {subject: in_words_of_lint(message) for subject, message in refused.items()}
 
     law()
@@ -110,7 +117,7 @@ def law_of_refused_pods(lint: Callable[[World], dict[str, str]]) -> None:
     @settings(LAW_SETTINGS, max_examples=examples(100))
     @given(worlds(frozenset({Dimension.LIMIT_RANGES, Dimension.POD_SECURITY, Dimension.PRIORITIES, Dimension.JOBS})))
     def law(drawn: World) -> None:
-        world = with_pods(completed(drawn))
+        world = with_pods(drawn)
         assert lint(world) == server_refused_pods(world)
 
     law()

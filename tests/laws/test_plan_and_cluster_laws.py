@@ -106,6 +106,15 @@ def test_an_outcome_without_pods_of_some_state_is_noticed(state: str, dimensions
     assert_notices(lambda: law_of_one_truth(dimensions, careless))
 
 
+def test_a_plan_that_does_not_note_a_missing_priority_class_is_noticed() -> None:
+    def careless(world: World, seconds: float) -> Picture:
+        picture = picture_of_plan(world, seconds)
+        picture.absent = Counter()
+        return picture
+
+    assert_notices(lambda: law_of_one_truth((Dimension.PRIORITIES,), careless))
+
+
 def test_evictions_at_other_times_are_noticed() -> None:
     def careless(world: World, seconds: float) -> Picture:
         picture = picture_of_plan(world, seconds)

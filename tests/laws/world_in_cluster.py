@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from tests.laws.random_worlds import World, namespace, reports_unready
+from tests.laws.random_worlds import World, priority_class, reports_unready
+from tests.laws.random_worlds import namespace as new_namespace
 from tests.laws.world_picture import (
     COMPARED,
     ENDLESS,
@@ -35,7 +37,7 @@ from moorage.control.framework.controller import ControllerContext
 from moorage.control.registry import chosen
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component
-from moorage.model.kinds import KINDS, kind_of
+from moorage.model.kinds import KINDS, Kind, kind_of
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.run.kubelets import Kubelets
@@ -52,6 +54,8 @@ from moorage.telemetry.metrics import Metrics
 _TURNS = 300
 _HEARTBEAT_SECONDS = 10.0
 _ROWS = chosen(("*", "-serviceaccount-controller"))
+_NO_NAMESPACE = re.compile(r'namespaces "(\S+)" not found')
+_NO_PRIORITY_CLASS = re.compile(r"no PriorityClass with name (\S+) was found")
 _SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
@@ -70,7 +74,7 @@ def picture_of_cluster(world: World, seconds: float) -> Picture:
             if subject.startswith("Pod "):
                 lines[Line(subject, REFUSED, "", None, REASON_OF_REFUSED, shortened(message))] += 1
         failed = {deployment_for(workload): text for workload, text in cluster.refused_creates}
-        return Picture(refusals, failed, objects_of(found), rows, lines, cluster.absent_namespaces)
+        return Picture(refusals, failed, objects_of(found), rows, lines, cluster.absent)
 
     return run_virtual(happen())
 
@@ -86,7 +90,7 @@ class ServerRefusals(NamedTuple):
 
     documents: dict[str, str]
     pods: Counter[tuple[str, str]]
-    absent_namespaces: Counter[str]
+    absent: Counter[str]
 
 
 def refusals_in_cluster(world: World) -> ServerRefusals:
@@ -95,7 +99,7 @@ def refusals_in_cluster(world: World) -> ServerRefusals:
     async def happen() -> ServerRefusals:
         cluster = _Cluster(world)
         await cluster.objects(1.0, ())
-        return ServerRefusals(cluster.refusals, cluster.refused_creates, cluster.absent_namespaces)
+        return ServerRefusals(cluster.refusals, cluster.refused_creates, cluster.absent)
 
     return run_virtual(happen())
 
@@ -136,6 +140,28 @@ class _Silent:
         return self
 
 
+class _CompletingClient(LoopbackClient):
+    """A client that creates the namespaces and PriorityClasses that are missing, as plans assume, and counts them."""
+
+    def __init__(self, api: Api, component: str, absent: Counter[str]) -> None:
+        super().__init__(api, component)
+        self._absent = absent
+
+    async def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
+        while True:
+            try:
+                return await super().create(kind, document, namespace)
+            except ApiError as error:
+                if (match := _NO_NAMESPACE.fullmatch(error.message)) is not None:
+                    await super().create(KINDS.NAMESPACE, new_namespace(match[1], {}))
+                    self._absent[f"namespace {match[1]}"] += 1
+                elif (match := _NO_PRIORITY_CLASS.search(error.message)) is not None:
+                    await super().create(KINDS.PRIORITY_CLASS, priority_class(match[1], 0))
+                    self._absent[f"PriorityClass {match[1]}"] += 1
+                else:
+                    raise
+
+
 class _Cluster:
     """One world as it happens."""
 
@@ -145,8 +171,8 @@ class _Cluster:
         #: What the API server says of the documents that it refuses, by kind, namespace and name.
         self.refusals: dict[str, str] = {}
         self.refused_creates: Counter[tuple[str, str]] = Counter()
-        #: The namespaces that documents name and the world does not have.
-        self.absent_namespaces: Counter[str] = Counter()
+        #: The namespaces and PriorityClasses that objects need and the world does not have.
+        self.absent: Counter[str] = Counter()
         self.history = PodHistory()
         self._is_endless = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -167,7 +193,12 @@ class _Cluster:
         gates = world.gates_of(Component.CONTROLLER_MANAGER)
         context = ControllerContext(gates, Metrics(), lambda: 0.5, simulates_storage=True)
         cluster = VirtualCluster(
-            api, self._store, lambda: [row.make(context) for row in _ROWS], 0, lambda client: client, self._clock
+            api,
+            self._store,
+            lambda: [row.make(context) for row in _ROWS],
+            0,
+            lambda client: _CompletingClient(api, "controller-manager", self.absent),
+            self._clock,
         )
         await cluster.start()
         try:
@@ -220,27 +251,17 @@ class _Cluster:
 
     async def _create(self, cluster: VirtualCluster) -> None:
         """Create what is new, and keep what the API server says of what it refuses."""
+        client = _CompletingClient(cluster.api, "test", self.absent)
         for document in self._world.created:
             kind = kind_of(document) or cluster.api.resources.custom_kind(document["apiVersion"], document["kind"])
             assert kind is not None, document
             where = document["metadata"].get("namespace", "default") if kind.namespaced else ""
             try:
-                try:
-                    await cluster.client.create(kind, document, where)
-                except ApiError as error:
-                    if error.message != f'namespaces "{where}" not found':
-                        raise
-                    await self._add_namespace(cluster, where)
-                    await cluster.client.create(kind, document, where)
+                await client.create(kind, document, where)
             except ApiError as error:
                 self.refusals[subject_of(document)] = error.message
             if kind in (KINDS.RESOURCE_QUOTA, KINDS.CUSTOM_RESOURCE_DEFINITION):
                 await _let_work()
-
-    async def _add_namespace(self, cluster: VirtualCluster, name: str) -> None:
-        """Note that a namespace is missing, and create it, as plans assume."""
-        self.absent_namespaces[name] += 1
-        await cluster.client.create(KINDS.NAMESPACE, namespace(name, {}))
 
     def _pod_changed(self, change: Change) -> None:
         self.history.changed(_view(change.old), _view(change.new), self._loop.time())

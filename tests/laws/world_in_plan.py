@@ -11,7 +11,7 @@ from tests.laws.world_picture import (
     ON_NODE,
     Line,
     Picture,
-    absent_namespaces,
+    absent_objects,
     objects_of,
     row_of,
     shortened,
@@ -54,7 +54,7 @@ def picture_of_plan(world: World, seconds: float) -> Picture:
         objects_of(found),
         Counter(rows),
         Counter(line_of(line) for line in outcome.pods if line.reason != NOT_CREATED),
-        absent_namespaces(note.message for note in outcome.notes),
+        absent_objects(note.message for note in outcome.notes),
     )
 
 

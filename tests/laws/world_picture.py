@@ -53,21 +53,24 @@ EVICTED, PREEMPTED, DELETED = "Evicted", "Preempted", "Deleted"
 _ENDINGS = {"DeletionByTaintManager": EVICTED, "PreemptionByScheduler": PREEMPTED}
 
 
-_ABSENT = re.compile(r"namespace (\S+) is not in the input; the API server refuses \w+ in namespaces that do not exist")
+_ABSENT = re.compile(
+    r"(namespace \S+|PriorityClass \S+) is not in the input; the API server refuses "
+    r"(?:\w+ in namespaces that do not exist$|pods that name one that does not exist)"
+)
 
 
-def absent_namespaces(messages: Iterable[str]) -> Counter[str]:
-    """Return the namespaces that notes or findings say are missing."""
-    return Counter(match[1] for match in map(_ABSENT.fullmatch, messages) if match is not None)
+def absent_objects(messages: Iterable[str]) -> Counter[str]:
+    """Return the namespaces and PriorityClasses that notes or findings say are missing: `namespace gone`."""
+    return Counter(match[1] for match in map(_ABSENT.match, messages) if match is not None)
 
 
 class Picture(msgspec.Struct):
     """What became of a world.
 
     `refusals` are of its documents, `failed` of the pods that controllers wanted to create, by workload. `pods` are
-    those that are there at the end, `lines` all that have ever been. A namespace that is missing is told once; all else
-    is as if it were there. `is_endless`: pods are evicted or refused, and
-    replaced, without end; then nothing else is told.
+    those that are there at the end, `lines` all that have ever been. A namespace or PriorityClass that is
+    missing is told once; all else is as if it were there. `is_endless`: pods are evicted or refused, and replaced,
+    without end; then nothing else is told.
     """
 
     refusals: Counter[str]
@@ -75,7 +78,7 @@ class Picture(msgspec.Struct):
     objects: dict[str, list[str]]
     pods: Counter[PodRow]
     lines: Counter[Line]
-    absent_namespaces: Counter[str]
+    absent: Counter[str]
     is_endless: bool = False
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge
 from moorage.admit.plugins.topology import NO_TOPOLOGY, topology_labels
 from moorage.admit.prepare.service_allocator import SERVICE_RANGE
-from moorage.admit.world import Assumption, missing_text
+from moorage.admit.world import Assumption, assumption_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import add_amounts
 from moorage.model.types.core import Namespace, Service, ServiceAccount
@@ -47,6 +47,8 @@ class ObjectsWorld:
         self.generation = 0
         self.is_complete = is_complete
         self.assumed: list[Assumption] = []
+        #: Everything that was ever assumed, in order; `assumed` is emptied by the chain, whose answers carry it.
+        self.all_assumed: list[Assumption] = []
         self._causes: set[tuple[Kind, str]] = set()
         self._known: dict[Kind, dict[str, Any]] = {kind: {} for kind in LOOKED_UP}
         self._ranges: dict[str, dict[str, LimitRange]] = {}
@@ -123,7 +125,9 @@ class ObjectsWorld:
             return False
         if (kind, key) not in self._causes:
             self._causes.add((kind, key))
-            self.assumed.append(Assumption(kind, key, missing_text(kind, key, needed_by)))
+            assumption = assumption_of(kind, key, needed_by)
+            self.assumed.append(assumption)
+            self.all_assumed.append(assumption)
         return True
 
     def namespace(self, name: str) -> Namespace | None:

@@ -30,8 +30,24 @@ def missing_text(kind: Kind, key: str, needed_by: Kind) -> str:
     if kind is KINDS.NAMESPACE:
         objects = "pods" if pods else "objects"
         return f"namespace {key} is not in the input; the API server refuses {objects} in namespaces that do not exist"
+    if kind is KINDS.STORAGE_CLASS:
+        return f"{kind.name} {key} is not in the input; the API server refuses to expand claims of one that is missing"
     refused = f"the API server refuses {'pods' if pods else needed_by.plural}"
     return f"{kind.name} {key} is not in the input; {refused} that name one that does not exist"
+
+
+#: What is taken to be true of an object that is assumed to exist; of a namespace, that it has no labels and no limits.
+_TAKEN = {
+    KINDS.PRIORITY_CLASS: "here the pods have the priority that they name, or 0",
+    KINDS.RUNTIME_CLASS: "here it adds nothing to the pods",
+    KINDS.STORAGE_CLASS: "here it allows that",
+}
+
+
+def assumption_of(kind: Kind, key: str, needed_by: Kind) -> Assumption:
+    """Return the assumption that an object exists, whose text says what is assumed of it."""
+    text, taken = missing_text(kind, key, needed_by), _TAKEN.get(kind)
+    return Assumption(kind, key, f"{text}; {taken}" if taken else text)
 
 
 class AdmissionWorld(Protocol):

@@ -61,11 +61,13 @@ def assumed(result: Admitted | Rejected) -> list[str]:
         ),
         (
             pod(priorityClassName="high"),
-            "PriorityClass high is not in the input; the API server refuses pods that name one that does not exist",
+            "PriorityClass high is not in the input; the API server refuses pods that name one that does not exist; "
+            "here the pods have the priority that they name, or 0",
         ),
         (
             pod(runtimeClassName="gvisor", overhead={"cpu": "1"}),
-            "RuntimeClass gvisor is not in the input; the API server refuses pods that name one that does not exist",
+            "RuntimeClass gvisor is not in the input; the API server refuses pods that name one that does not exist; "
+            "here it adds nothing to the pods",
         ),
     ],
 )

@@ -74,8 +74,11 @@ def workload(kind: str, name: str, cpu: str = "1", pods: Raw | None = None, **fi
 class Plan:
     """A plan of documents, and what became of it."""
 
+    is_live = False
+
     def __init__(self, *documents: Raw | str, gates: dict[str, bool] | None = None, seed: int = 0) -> None:
         self.planner = Planner(Settings(gates_from(gates or {}), seed))
+        self.planner.inventory.is_live = self.is_live
         self.planner.load(written(*documents))
         self.simulation = self.planner.build()
         self.outcome: Outcome = self.planner.plan(self.simulation)
@@ -119,6 +122,12 @@ class Plan:
         """A pod of the default namespace, as it is now."""
         view: Pod = self.simulation.api.get(KINDS.POD, name, "default").view
         return view
+
+
+class LivePlan(Plan):
+    """A plan of all objects of a cluster: what is not there does not exist."""
+
+    is_live = True
 
 
 def written(*documents: Raw | str) -> list[Source]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.plan.planning import Plan, node, pod, running, workload
+from tests.unit.plan.planning import LivePlan, Plan, node, pod, running, workload
 
 from moorage.control.framework.world import controller_of
 from moorage.model import generated_names
@@ -208,12 +208,12 @@ def test_more_pods_than_a_cluster_can_have_are_not_made(monkeypatch: pytest.Monk
     assert "Deployment default/web: asks for 2,147,483,647 pods; 3 are planned" in plan.notes[0]
 
 
-def test_a_template_of_an_unknown_priority_class_fails_by_the_name_that_was_asked_for() -> None:
-    plan = Plan(node("n1"), workload("Deployment", "web", pods={"priorityClassName": "gold"}, replicas=2))
+def test_in_a_live_cluster_a_template_of_an_unknown_priority_class_fails_by_the_name_that_was_asked_for() -> None:
+    plan = LivePlan(node("n1"), workload("Deployment", "web", pods={"priorityClassName": "gold"}, replicas=2))
     (failed,) = plan.outcome.failed
     assert failed.message.startswith('Error creating: pods "web-')
     assert failed.message.endswith('-" is forbidden: no PriorityClass with name gold was found')
-    ordered = Plan(node("n1"), workload("StatefulSet", "db", pods={"priorityClassName": "gold"}))
+    ordered = LivePlan(node("n1"), workload("StatefulSet", "db", pods={"priorityClassName": "gold"}))
     assert ordered.outcome.failed[0].message == (
         'Create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: '
         "no PriorityClass with name gold was found"

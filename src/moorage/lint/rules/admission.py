@@ -82,7 +82,7 @@ class AdmissionFacts:
         self._gates = gates
         self._world = ObjectsWorld()
         self._chain = Admission(self._world, gates)
-        self._classes = ClassReferences("RuntimeClass", "runtime-class-missing")
+        self._classes = ClassReferences(KINDS.RUNTIME_CLASS, "runtime-class-missing")
         self._namespaces: dict[str, tuple[Kind, SourcePlace]] = {}
         self._held: list[_Held] = []
         self._held_bytes = self._known = 0

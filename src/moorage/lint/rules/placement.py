@@ -11,6 +11,7 @@ from typing import Protocol
 
 import msgspec
 
+from moorage.admit.world import missing_text
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
 from moorage.lint.finding import Severity, SourcePlace
 from moorage.lint.hints import did_you_mean
@@ -19,6 +20,7 @@ from moorage.lint.subject import Complaint, PlacedComplaint, Subject
 from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
 from moorage.model.gates import GateSet, all_gates
+from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import PodSpec
 
 
@@ -32,7 +34,7 @@ class _Reference(msgspec.Struct):
 class ClassReferences:
     """The classes of one kind that the input has, and those that its pods name. `built_in` classes always exist."""
 
-    def __init__(self, kind: str, rule: str, built_in: frozenset[str] = frozenset()) -> None:
+    def __init__(self, kind: Kind, rule: str, built_in: frozenset[str] = frozenset()) -> None:
         self._kind, self._rule, self._built_in = kind, rule, built_in
         self._classes: set[str] = set()
         self._named: dict[str, _Reference] = {}
@@ -54,13 +56,13 @@ class ClassReferences:
             if name in self._classes:
                 continue
             more = f" (and {reference.others} more name it)" if reference.others else ""
-            message = f'{self._kind} "{name}" is not in the input'
+            message = missing_text(self._kind, name, KINDS.POD)
             hint = did_you_mean(name, self._classes | self._built_in)
             severity = None
             if self._classes:
-                message += f", which has {', '.join(sorted(self._classes)[:3])}{more}"
+                message += f"{more}; the input has {', '.join(sorted(self._classes)[:3])}"
             else:
-                message += f"{more}: a server without it refuses the pods"
+                message += more
                 severity = Severity.INFO
             place = reference.place
             yield Complaint(self._rule, place.path, message, hint, severity=severity), place
@@ -92,7 +94,7 @@ class PlacementFacts:
 
     def __init__(self, gates: GateSet) -> None:
         self._selectors: dict[bytes, tuple[PodSpec, SourcePlace]] = {}
-        self._classes = ClassReferences("PriorityClass", "priority-class-missing", _SYSTEM_CLASSES)
+        self._classes = ClassReferences(KINDS.PRIORITY_CLASS, "priority-class-missing", _SYSTEM_CLASSES)
 
     def add(self, subject: Subject) -> None:
         if subject.kind == "PriorityClass":

@@ -23,6 +23,7 @@ from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.pod_lines import State
 from moorage.plan.report.plain import as_data
+from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.config.default_profile import program_cache
@@ -124,7 +125,7 @@ class _Explaining:
     """The pod, its candidates, and the parts of the explanation one after the other."""
 
     def __init__(self, simulation: Simulation, inventory: Inventory, target: Target, node: str) -> None:
-        self.inventory, self.target, self.node = inventory, target, node
+        self.simulation, self.inventory, self.target, self.node = simulation, inventory, target, node
         self.world, self.now = simulation.world, simulation.clock.now
         self.chain = simulation.api.registry.admission
         self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
@@ -332,7 +333,7 @@ class _Explaining:
         return ()
 
     def _notes(self) -> tuple[Note, ...]:
-        return tuple(dict.fromkeys(self.inventory.notes))
+        return tuple(dict.fromkeys((*self.inventory.notes, *assumption_notes(self.simulation, self.inventory))))
 
 
 def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow, ...], int]:

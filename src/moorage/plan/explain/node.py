@@ -17,6 +17,7 @@ from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.outcome import NodeLine, node_lines
 from moorage.plan.pod_lines import PlannedPod, planned_pods, record_of
 from moorage.plan.report.plain import as_data
+from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import UNSCHEDULABLE
 from moorage.schedule.diagnosis import Refusal
@@ -78,7 +79,7 @@ def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alo
         tuple(here),
         tuple(sorted(found, key=lambda one: (not one.pending, one.distance))),
         len(groups) - len(asked),
-        tuple(dict.fromkeys(inventory.notes)),
+        tuple(dict.fromkeys((*inventory.notes, *assumption_notes(simulation, inventory)))),
     )
 
 

@@ -204,6 +204,7 @@ class Reader:
         registry = self._registry
         old = self.inventory.items.get(key) if key.name else None
         registry.key = key
+        assumed_before = len(registry.directory.all_assumed)
         registry.store.place = place
         registry.store.existing = existing or (old is not None and old.existing)
         try:
@@ -217,6 +218,8 @@ class Reader:
         except ApiError as error:
             self._rejected(error, draft, old)
             return
+        finally:  # also if it is refused for another reason
+            self._note_assumptions(registry.directory.all_assumed[assumed_before:], draft)
         if old is not None and self._announces_updates:
             text = f"stands here again (first at {old.place}): the later one is applied on top of it"
             self.inventory.note(Severity.WARNING, item.key, text, place)
@@ -227,7 +230,6 @@ class Reader:
         check_kind(document, draft.kind)
         document["metadata"].pop("resourceVersion", None)
         written = at_once(create(registry, draft.kind, draft.key.namespace, document, _OPTIONS))
-        self._note_assumptions(written.assumptions, draft)
         return self._written(written.stored, draft)
 
     def _written(self, stored: Stored, draft: Draft) -> Item:
@@ -260,16 +262,16 @@ class Reader:
         return item
 
     def _note_assumptions(self, assumptions: Iterable[Assumption], draft: Draft) -> None:
-        for one in assumptions:
-            self.inventory.assumed.add((one.kind, one.key))
-            self.inventory.note(Severity.WARNING, identity(draft.raw, draft.kind), one.text, draft.place)
+        for kind, key, text in assumptions:
+            if (kind, key) not in self.inventory.assumed:
+                self.inventory.assumed.add((kind, key))
+                self.inventory.note(Severity.WARNING, identity(draft.raw, draft.kind), text, draft.place)
 
     def _rejected(self, error: ApiError, draft: Draft, old: Item | None) -> None:
         result = error.result if isinstance(error, NotAdmitted) else None
         paths = [""]
         if result is not None:
             paths = [one.path for one in result.errors] or [one.path for one in result.problems] or paths
-            self._note_assumptions(result.assumptions, draft)
         line = draft.document.location(written_path(paths[0])).line
         self.inventory.rejected += 1
         message = error.message

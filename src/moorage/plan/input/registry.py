@@ -27,7 +27,7 @@ from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.policy import PriorityClass, ResourceQuota
 from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Place
-from moorage.plan.simulation.store import PlannedWorld, place_of
+from moorage.plan.simulation.store import place_of
 from moorage.serve.admission.quota_ledger import with_used
 from moorage.serve.resources.objects import key_of
 from moorage.serve.verbs.registry import Registry, too_large
@@ -224,7 +224,7 @@ class InventoryRegistry(Registry):
     quotas: InventoryQuotas
 
     def __init__(self, inventory: Inventory, now: float = 0.0) -> None:
-        world = PlannedWorld.of(
+        world = ObjectsWorld.of(
             ((item.kind, item.view) for item in inventory.items.values()), is_complete=inventory.is_live
         )
         admission = Admission(world, inventory.gates, protects_storage=True)

@@ -15,7 +15,7 @@ def default_notes(simulation: Simulation, inventory: Inventory) -> Iterator[Note
 
     What controllers' objects need and the input does not have is noted once, unless reading noted it.
     """
-    yield from _assumption_notes(simulation, inventory)
+    yield from assumption_notes(simulation, inventory)
     new = [item for item in inventory.of_kind("Pod") if not item.existing]
     pods = [(item.view, item.key) for item in new]
     pods += [(pod.view, Key(*simulation.workload_of(pod))) for pod in simulation.api.limited_pods]
@@ -28,7 +28,8 @@ def default_notes(simulation: Simulation, inventory: Inventory) -> Iterator[Note
             yield note_at(Severity.INFO, str(key), f"LimitRanges set {text.removeprefix(_SET)}", place)
 
 
-def _assumption_notes(simulation: Simulation, inventory: Inventory) -> Iterator[Note]:
+def assumption_notes(simulation: Simulation, inventory: Inventory) -> Iterator[Note]:
+    """Note what objects of controllers need and the input does not have, unless reading noted it."""
     for made, assumption in simulation.api.assumptions:
         if (assumption.kind, assumption.key) not in inventory.assumed:
             key = Key(*simulation.workload_of(made))

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Unpack
 import msgspec
 
 from moorage.admit.chain import Admission
+from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins.limit_ranger import ANNOTATION
 from moorage.admit.raw import copy_document
 from moorage.admit.world import Assumption
@@ -32,7 +33,6 @@ from moorage.plan.simulation.pod_edits import Bound, Edit, NewConditions, bindin
 from moorage.plan.simulation.store import (
     DocumentValues,
     Listener,
-    PlannedWorld,
     SimulatedQuotas,
     SimulatedStore,
     object_in,
@@ -96,7 +96,7 @@ class SimulatedApi:
     def __init__(self, gates: GateSet, clock: Clock, random: Random) -> None:
         self.gates, self.clock, self.world = gates, clock, World()
         self.store = SimulatedStore(self.world, self._publish)
-        self.directory = PlannedWorld(is_complete=True)
+        self.directory = ObjectsWorld(is_complete=True)
         admission = Admission(self.directory, gates, protects_storage=True)
         self.quotas = SimulatedQuotas(admission, self.world, self.store, clock)
         self.registry = SimulatedRegistry(
@@ -112,7 +112,7 @@ class SimulatedApi:
         self.listeners: list[Listener] = []
         self.deletions: list[Deletion] = []
         self.created_pods: list[tuple[Object, float]] = []
-        self.assumptions: list[tuple[Object, Assumption]] = []  # what was taken to exist, and for which new object
+        self.assumptions: list[tuple[Object, Assumption]] = []  # what was taken to exist, and for which object
         self.limited_pods: list[Object] = []  # those for which a LimitRange has set something
         self.actor = ""
         self.writes, self.max_writes = 0, MAX_WRITES
@@ -146,10 +146,13 @@ class SimulatedApi:
         raw = copy_document(document) if copies else {**document, "metadata": dict(document["metadata"])}
         check_kind(raw, kind)
         like = self._likeness(document, raw, namespace) if is_pod else None
-        written = at_once(create(self.registry, kind, namespace, raw, _OPTIONS, like=like))
-        made = object_in(written.stored)
-        for one in written.assumptions:
-            self.assumptions.append((made, one))
+        assumed_before = len(self.directory.all_assumed)
+        try:
+            made = object_in(at_once(create(self.registry, kind, namespace, raw, _OPTIONS, like=like)).stored)
+        finally:  # also if it is refused for another reason
+            if len(self.directory.all_assumed) > assumed_before:
+                wanted = Object(kind, _key(kind, namespace, raw["metadata"].get("name") or ""), 0, raw=raw)
+                self.assumptions += [(wanted, assumption) for assumption in self.directory.all_assumed[assumed_before:]]
         if is_pod:
             self.created_pods.append((made, self.clock.now))
             if ANNOTATION in made.view.metadata.annotations:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from moorage.admit.chain import Admission
-from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object, Template
 from moorage.control.framework.world import World
@@ -52,16 +51,6 @@ class DocumentValues:
     def is_same(self, value: Raw, stored: Stored) -> bool:
         old = object_in(stored).raw
         return value is old or value == old
-
-
-class PlannedWorld(ObjectsWorld):
-    """What admission looks up in a plan. Namespaces that the input does not have are assumed, and noted.
-
-    Classes are not: a pod that names one which does not exist is refused, in a cluster as in a plan of all its objects.
-    """
-
-    def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
-        return kind in (KINDS.NAMESPACE, KINDS.SERVICE_ACCOUNT) and super().assumes(kind, key, needed_by)
 
 
 class SimulatedQuotas:

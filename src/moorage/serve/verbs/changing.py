@@ -152,7 +152,7 @@ async def create(
             await wait_for_holder(api, taken, tries_left)
             continue
         await api.wrote(kind)
-        return WriteResult(stored, all_warnings, created=True, assumptions=admitted.assumptions)
+        return WriteResult(stored, all_warnings, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
         raise failure(409, "AlreadyExists", f'{kind.plural} "{name}" already exists, {why}')

@@ -19,7 +19,6 @@ from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
 from moorage.admit.subresources.pod_parts import POD_PARTS
 from moorage.admit.subresources.status_update import APPROVAL, admit_approval, admit_status
-from moorage.admit.world import Assumption
 from moorage.model import generated_names
 from moorage.model.api_error import ApiError, failure
 from moorage.model.kinds import KINDS, Kind
@@ -45,7 +44,6 @@ class WriteResult(NamedTuple):
     warnings: Sequence[str] = ()
     created: bool = False
     deleted: bool = False
-    assumptions: tuple[Assumption, ...] = ()
 
 
 class Values(Protocol):

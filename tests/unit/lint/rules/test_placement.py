@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.unit.lint.linting import lint, node, pod, stream, workload
 
+from moorage.admit.world import missing_text
 from moorage.lint.finding import Finding, Severity
+from moorage.model.kinds import KINDS
 
 HIGH = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 5\n"
 AFFINITY = (
@@ -51,6 +53,7 @@ def test_what_is_not_judged_by_nodes() -> None:
 def test_a_class_that_is_not_among_the_given_ones() -> None:
     (missing,) = found("priority-class-missing", HIGH, pod("  priorityClassName: hihg\n"))
     assert missing.severity is Severity.WARNING
+    assert missing.message == missing_text(KINDS.PRIORITY_CLASS, "hihg", KINDS.POD) + "; the input has high"
     assert missing.hint == "did you mean high?"
     assert not found("priority-class-missing", HIGH, pod("  priorityClassName: high\n"))
 
@@ -62,7 +65,7 @@ def test_without_classes_a_note_is_made_once() -> None:
         pod("  priorityClassName: high\n", name="b"),
     )
     assert note.severity is Severity.INFO
-    assert "(and 1 more name it)" in note.message
+    assert note.message == missing_text(KINDS.PRIORITY_CLASS, "high", KINDS.POD) + " (and 1 more name it)"
 
 
 @pytest.mark.parametrize(
