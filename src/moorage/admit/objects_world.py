@@ -119,7 +119,7 @@ class ObjectsWorld:
     def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
         if kind is KINDS.NAMESPACE and key in SYSTEM_NAMESPACES:
             return True
-        if kind is KINDS.SERVICE_ACCOUNT:
+        if kind is KINDS.SERVICE_ACCOUNT and (self.is_complete or not self._misses_account(key)):
             return True  # Differs: accounts need not exist, since nothing here uses them
         if self.is_complete:
             return False
@@ -129,6 +129,12 @@ class ObjectsWorld:
             self.assumed.append(assumption)
             self.all_assumed.append(assumption)
         return True
+
+    def _misses_account(self, key: str) -> bool:
+        """Return whether an account stands out by its absence: others of its namespace are here."""
+        namespace, _, name = key.partition("/")
+        others = self._known[KINDS.SERVICE_ACCOUNT]
+        return name != "default" and any(other.startswith(f"{namespace}/") for other in others)
 
     def namespace(self, name: str) -> Namespace | None:
         namespace: Namespace | None = self._known[KINDS.NAMESPACE].get(name)

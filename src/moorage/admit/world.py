@@ -32,6 +32,8 @@ def missing_text(kind: Kind, key: str, needed_by: Kind) -> str:
         return f"namespace {key} is not in the input; the API server refuses {objects} in namespaces that do not exist"
     if kind is KINDS.STORAGE_CLASS:
         return f"{kind.name} {key} is not in the input; the API server refuses to expand claims of one that is missing"
+    if kind is KINDS.SERVICE_ACCOUNT:  # Differs: our API server does not
+        return f"{kind.name} {key} is not in the input; Kubernetes refuses pods that name one that does not exist"
     refused = f"the API server refuses {'pods' if pods else needed_by.plural}"
     return f"{kind.name} {key} is not in the input; {refused} that name one that does not exist"
 

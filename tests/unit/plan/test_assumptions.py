@@ -47,6 +47,27 @@ def test_the_note_of_a_class_that_pods_of_workloads_name_is_about_the_workload(k
     assert (f"{kind} default/web", NO_RUNTIME_CLASS) in warnings(plan)
 
 
+def account(name: str, **metadata: str) -> Raw:
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, **metadata}}
+
+
+@pytest.mark.parametrize("is_workload", [False, True])
+def test_an_account_is_noted_once_if_the_input_has_others_of_its_namespace(is_workload: bool) -> None:
+    names: Raw = {"serviceAccountName": "robot"}
+    wanting = workload("Deployment", "web", pods=names, replicas=2) if is_workload else pod("web", **names)
+
+    def notes(*documents: Raw) -> list[tuple[str, str]]:
+        plan = Plan(node("n1"), wanting, *documents)
+        assert set(plan.where.values()) == {"n1"}
+        return [(note.level, note.message) for note in plan.outcome.notes]
+
+    text = "ServiceAccount default/robot is not in the input; Kubernetes refuses pods that name one that does not exist"
+    assert notes(account("builder"), pod("plain")) == [(Severity.INFO, text)]
+    assert notes(account("builder"), account("robot")) == []
+    assert notes(account("builder", namespace="other")) == []
+    assert notes() == []
+
+
 def test_a_pod_that_names_its_priority_keeps_it_if_its_class_is_not_in_the_input() -> None:
     plan = Plan(node("n1"), pod("a", priority=7, **GOLD))
     assert plan.pod("a").spec.priority == 7

@@ -12,6 +12,7 @@ from moorage.lint.finding import Severity
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.text.positions import Location
+from moorage.model.types.core import ServiceAccount
 
 
 class Place:
@@ -85,6 +86,11 @@ def kind_words(*kinds: str) -> dict[str, str]:
     return words
 
 
+def severity_of(missing: Kind) -> Severity:
+    """Return how grave it is that an object of this kind was only assumed: accounts change nothing in a plan."""
+    return Severity.INFO if missing is KINDS.SERVICE_ACCOUNT else Severity.WARNING
+
+
 class Item(msgspec.Struct):
     """One object as it would be stored, its view, and where it stands. `existing`: a server has made it already."""
 
@@ -106,6 +112,7 @@ class Inventory:
         self.items: dict[Key, Item] = {}
         self.notes: list[Note] = []
         self.assumed: set[tuple[Kind, str]] = set()  # objects that are not there and were taken to exist, as was noted
+        self.accounts: dict[str, ServiceAccount] = {}  # by namespace/name: pods may name others, which is noted
         self.passed_over: dict[str, int] = {}
         self.sources = 0
         self.unreadable = 0
@@ -137,5 +144,6 @@ class Inventory:
         made = Inventory(self.gates, self.namespace)
         made.items = dict(self.items)
         made.assumed = set(self.assumed)
+        made.accounts = dict(self.accounts)
         made.is_live = self.is_live
         return made

@@ -26,8 +26,10 @@ from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
+from moorage.model.types.core import ServiceAccount
+from moorage.model.types.meta import ObjectMeta
 from moorage.plan.input.hints import hints_of
-from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place
+from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place, severity_of
 from moorage.plan.input.registry import InventoryRegistry, as_stored
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.requests.options import TRUST, WriteOptions
@@ -265,7 +267,7 @@ class Reader:
         for kind, key, text in assumptions:
             if (kind, key) not in self.inventory.assumed:
                 self.inventory.assumed.add((kind, key))
-                self.inventory.note(Severity.WARNING, identity(draft.raw, draft.kind), text, draft.place)
+                self.inventory.note(severity_of(kind), identity(draft.raw, draft.kind), text, draft.place)
 
     def _rejected(self, error: ApiError, draft: Draft, old: Item | None) -> None:
         result = error.result if isinstance(error, NotAdmitted) else None
@@ -287,7 +289,16 @@ class Reader:
             self.inventory.reject(identity(document.raw, None), complaint.message, place)
             return
         kind = str(document.raw["kind"])
+        if kind_of(document.raw) is KINDS.SERVICE_ACCOUNT:
+            self._take_account(document.raw)
         self.inventory.passed_over[kind] = self.inventory.passed_over.get(kind, 0) + 1
+
+    def _take_account(self, raw: Raw) -> None:
+        """Remember that there is an account of this name."""
+        namespace = _text(raw, "namespace") or self.inventory.namespace
+        account = ServiceAccount(metadata=ObjectMeta(name=_text(raw, "name"), namespace=namespace))
+        self.inventory.accounts[f"{namespace}/{account.metadata.name}"] = account
+        self._registry.directory.put_view(KINDS.SERVICE_ACCOUNT, account)
 
 
 def _sort_keys(entered: dict[Key, Any], place: Mapping[Key, int]) -> None:

@@ -227,6 +227,8 @@ class InventoryRegistry(Registry):
         world = ObjectsWorld.of(
             ((item.kind, item.view) for item in inventory.items.values()), is_complete=inventory.is_live
         )
+        for account in inventory.accounts.values():
+            world.put_view(KINDS.SERVICE_ACCOUNT, account)
         admission = Admission(world, inventory.gates, protects_storage=True)
         super().__init__(
             InventoryStore(inventory, world),

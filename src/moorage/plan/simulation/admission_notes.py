@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from moorage.admit.plugins.limit_ranger import ANNOTATION
 from moorage.lint.finding import Severity
-from moorage.plan.input.inventory import NOWHERE, Inventory, Key, Note, note_at
+from moorage.plan.input.inventory import NOWHERE, Inventory, Key, Note, note_at, severity_of
 from moorage.plan.simulation.simulation import Simulation
 
 _SET = "LimitRanger plugin set: "
@@ -34,4 +34,4 @@ def assumption_notes(simulation: Simulation, inventory: Inventory) -> Iterator[N
         if (assumption.kind, assumption.key) not in inventory.assumed:
             key = Key(*simulation.workload_of(made))
             place = inventory.items[key].place if key in inventory.items else NOWHERE
-            yield note_at(Severity.WARNING, str(key), assumption.text, place)
+            yield note_at(severity_of(assumption.kind), str(key), assumption.text, place)

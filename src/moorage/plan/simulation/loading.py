@@ -56,6 +56,8 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     for name in dict.fromkeys(used):
         if name and name not in names:
             api.create(KINDS.NAMESPACE, {"metadata": {"name": name}})
+    for account in inventory.accounts.values():
+        api.directory.put_view(KINDS.SERVICE_ACCOUNT, account)
     for one in learned_classes(inventory):
         api.put(KINDS.PRIORITY_CLASS, {"metadata": {"name": one.metadata.name}, "value": one.value}, one)
     note_cycles(inventory)
