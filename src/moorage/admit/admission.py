@@ -8,7 +8,7 @@ of kinds Moorage does not know are admitted as they are.
 
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -37,6 +37,8 @@ _replace = msgspec.structs.replace
 
 #: The most errors about the fields of one object. Differs: Kubernetes has no limit, and answers of a hundred megabytes.
 MAX_ERRORS = 1_000
+#: Texts that the API server writes into the metadata of a new object.
+_STAMPS = frozenset({"name", "namespace", "uid", "creationTimestamp"})
 
 
 class Admitted(msgspec.Struct, frozen=True):
@@ -79,10 +81,32 @@ class Rejected(msgspec.Struct, frozen=True):
         return invalid_status(self.kind, self.name, self.errors)
 
 
+class PluginPhases(NamedTuple):
+    """Plugins by what they do with an object, in their order. Few do all three, and the others need not be called."""
+
+    changing: tuple[Plugin, ...]
+    refusing: tuple[Plugin, ...]
+    warning: tuple[Plugin, ...]
+
+
+def phases_of(plugins: Sequence[Plugin]) -> PluginPhases:
+    """Sort plugins by the methods that they have of their own."""
+    return PluginPhases(
+        tuple(plugin for plugin in plugins if type(plugin).admit is not Plugin.admit),
+        tuple(plugin for plugin in plugins if type(plugin).validate is not Plugin.validate),
+        tuple(plugin for plugin in plugins if type(plugin).warnings is not Plugin.warnings),
+    )
+
+
+NO_PLUGINS = phases_of(())
+
+
 class Mutated(msgspec.Struct):
     """An object between the two phases of admission: complete, and not validated yet.
 
     The API server awaits here what changes objects from outside (webhooks), before `validate` looks at the result.
+    `given` is the document as it came, if it was copied, and `given_view` its view: parts that nothing has changed are
+    not read a second time.
     """
 
     kind: Kind
@@ -92,6 +116,8 @@ class Mutated(msgspec.Struct):
     old_view: Any
     gates: GateSet
     request: Request | None
+    given: Raw | None = None
+    given_view: Any = None
 
 
 def admit(
@@ -112,7 +138,7 @@ def admit(
         return Admitted(copy_document(new), None)
     if old is not None and kind_of(old) is not kind:
         raise ValueError(f"a {kind.name} cannot be an update of {old.get('apiVersion')} {old.get('kind')}")
-    return admit_own(kind, new, old, gates, plugins=plugins, request=request, copies=True)
+    return admit_own(kind, new, old, gates, plugins=phases_of(plugins), request=request, copies=True)
 
 
 def admit_own(
@@ -121,7 +147,7 @@ def admit_own(
     old: Raw | None,
     gates: GateSet,
     *,
-    plugins: Sequence[Plugin] = (),
+    plugins: PluginPhases = NO_PLUGINS,
     request: Request | None,
     own: Callable[[Raw], object] | None = None,
     old_view: Any = None,
@@ -142,7 +168,7 @@ def mutate(
     old: Raw | None,
     gates: GateSet,
     *,
-    plugins: Sequence[Plugin],
+    plugins: PluginPhases,
     request: Request | None,
     own: Callable[[Raw], object] | None = None,
     old_view: Any = None,
@@ -151,12 +177,13 @@ def mutate(
     """Decode and default an object, and let the plugins change it."""
     row = row_of(kind)
     try:
-        convert_view(raw, kind.view)
+        given_view = convert_view(raw, kind.view)
         if old is not None and old_view is None:
             convert_view(old, kind.view)
     except ConversionError as error:
         return Rejected(kind, _name(raw), problems=error.problems)
     name_to_be = _name_to_be(raw)
+    given = raw if copies else None
     raw = copy_document(raw) if copies else raw
     if old is not None and old_view is None:
         old = copy_document(old)
@@ -170,21 +197,21 @@ def mutate(
             row.stamp(raw, old, request.timestamp)
         if own is not None:
             own(raw)
-        for plugin in plugins:
+        for plugin in plugins.changing:
             plugin.admit(kind, raw, old)
     except Forbidden as refusal:
         return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw, refused_by=_name_of(plugin))
     except ApiError as error:
         return Rejected(kind, name_to_be, object=raw, refusal=error.status, refused_by=_name_of(plugin))
-    return Mutated(kind, row, raw, old, old_view, gates, request)
+    return Mutated(kind, row, raw, old, old_view, gates, request, given, given_view)
 
 
-def validate(mutated: Mutated, plugins: Sequence[Plugin]) -> Admitted | Rejected:
+def validate(mutated: Mutated, plugins: PluginPhases) -> Admitted | Rejected:
     """Prepare a complete object as its kind does, and validate it: by its kind, then by the plugins."""
     kind, row, raw, old = mutated.kind, mutated.row, mutated.object, mutated.old
     gates, request, old_view = mutated.gates, mutated.request, mutated.old_view
     row.prepare(raw, old, gates)
-    view: Any = convert_view(raw, kind.view)
+    view: Any = _completed_view(mutated)
     if old is not None:
         old_view = _as_stored(old, kind, old_view)
     options = row.options(gates, old_view)
@@ -201,7 +228,7 @@ def validate(mutated: Mutated, plugins: Sequence[Plugin]) -> Admitted | Rejected
         warnings = (*warnings, *row.create_warnings(view))
     if errors:
         return Rejected(kind, _name(raw), errors, warnings=warnings, object=raw, view=view)
-    for plugin in plugins:
+    for plugin in plugins.refusing:
         try:
             plugin.validate(kind, raw, old)
         except (Forbidden, ApiError) as error:
@@ -209,7 +236,8 @@ def validate(mutated: Mutated, plugins: Sequence[Plugin]) -> Admitted | Rejected
             if isinstance(error, Forbidden):
                 return _replace(refused, forbidden=str(error))
             return _replace(refused, refusal=error.status)
-    warnings += tuple(text for plugin in plugins for text in plugin.warnings(kind, raw, old))
+    for plugin in plugins.warning:
+        warnings = (*warnings, *plugin.warnings(kind, raw, old))
     if row.has_generation and old_view is not None and _is_counted(view, old_view, row):
         # Some kinds keep the generation that their maker gave them, and the largest number has none after it.
         generation = min(old_view.metadata.generation + 1, INT64_MAX)
@@ -218,6 +246,23 @@ def validate(mutated: Mutated, plugins: Sequence[Plugin]) -> Admitted | Rejected
     row.canonicalize(raw)
     omit_empty(raw, kind.view)
     return Admitted(raw, view, warnings)
+
+
+def _completed_view(mutated: Mutated) -> Any:
+    """Return the view of the complete object. If only its metadata were stamped, it differs by the stamps alone."""
+    raw, given, view = mutated.object, mutated.given, mutated.given_view
+    if given is None or raw.keys() != given.keys():
+        return convert_view(raw, mutated.kind.view)
+    for name, value in raw.items():
+        if name != "metadata" and value != given[name]:
+            return convert_view(raw, mutated.kind.view)
+    metadata, before = raw["metadata"], given["metadata"] or {}
+    if not before.keys() <= metadata.keys():
+        return convert_view(raw, mutated.kind.view)
+    written = {name: value for name, value in metadata.items() if name not in before or value != before[name]}
+    if not written.keys() <= _STAMPS:
+        return convert_view(raw, mutated.kind.view)
+    return _replace(view, metadata=_replace(view.metadata, **written))
 
 
 def _name_of(plugin: Plugin | None) -> str:

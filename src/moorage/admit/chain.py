@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit import admission
-from moorage.admit.admission import Admitted, Mutated, Rejected
+from moorage.admit.admission import Admitted, Mutated, Rejected, phases_of
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.limit_ranger import LimitRanger
 from moorage.admit.plugins.pod_security import PodSecurity
@@ -86,6 +86,7 @@ class Admission:
             ServiceAddresses(self._allocator),  # not a plugin there: the registry allocates after all plugins have run
         )
         self._plugins = tuple(plugin for plugin in plugins if not isinstance(plugin, without))
+        self._phases = phases_of(self._plugins)
         self._live = tuple(plugin for plugin in self._plugins if plugin.live)
 
     def _allocator(self) -> ServiceAllocator:
@@ -108,7 +109,7 @@ class Admission:
         """Admit a new object, completed in place unless `copies`. `own` writes its field owners."""
         return self._noted(
             admission.admit_own(
-                kind, raw, None, self.gates, plugins=self._plugins, request=request, own=own, copies=copies
+                kind, raw, None, self.gates, plugins=self._phases, request=request, own=own, copies=copies
             )
         )
 
@@ -130,7 +131,7 @@ class Admission:
                 raw,
                 old,
                 self.gates,
-                plugins=self._plugins,
+                plugins=self._phases,
                 request=request,
                 own=own,
                 old_view=old_view,
@@ -155,7 +156,7 @@ class Admission:
             raw,
             old,
             self.gates,
-            plugins=self._plugins,
+            plugins=self._phases,
             request=request,
             own=own,
             old_view=old_view,
@@ -164,7 +165,7 @@ class Admission:
 
     def validate(self, mutated: Mutated) -> Admitted | Rejected:
         """Carry out the second phase."""
-        return self._noted(admission.validate(mutated, self._plugins))
+        return self._noted(admission.validate(mutated, self._phases))
 
     def update_part(self, part: str, new: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
         """Admit a change of one part of a pod: its ephemeral containers, or the resources of its containers."""
@@ -172,12 +173,12 @@ class Admission:
 
     def mutate_custom(self, kind: Kind, raw: Raw, old: Raw | None) -> None:
         """Let the plugins change an object of a custom kind. Raises Forbidden and ApiError."""
-        for plugin in self._plugins:
+        for plugin in self._phases.changing:
             plugin.admit(kind, raw, old)
 
     def validate_custom(self, kind: Kind, raw: Raw, old: Raw | None) -> None:
         """Let the plugins refuse an object of a custom kind that is valid. Raises Forbidden and ApiError."""
-        for plugin in self._plugins:
+        for plugin in self._phases.refusing:
             plugin.validate(kind, raw, old)
 
     def still_admits(self, kind: Kind, raw: Raw) -> bool:

@@ -228,11 +228,12 @@ class Reader:
         self.changed.setdefault(item.key, old)
 
     def _create(self, draft: Draft, registry: InventoryRegistry) -> Item:
-        document = copy_document(draft.raw)
+        document = dict(draft.raw)
         check_kind(document, draft.kind)
-        document["metadata"].pop("resourceVersion", None)
-        written = at_once(create(registry, draft.kind, draft.key.namespace, document, _OPTIONS))
-        return self._written(written.stored, draft)
+        metadata = document["metadata"] = dict(document["metadata"])
+        metadata.pop("resourceVersion", None)
+        at_once(create(registry, draft.kind, draft.key.namespace, document, _OPTIONS))
+        return registry.store.written
 
     def _written(self, stored: Stored, draft: Draft) -> Item:
         return self.inventory.items[draft.key._replace(name=stored.key.rpartition("/")[2])]

@@ -67,6 +67,8 @@ class InventoryStore:
 
     is_shared = False
     revision = _REVISION
+    #: The object that was written last.
+    written: Item
 
     def __init__(self, inventory: Inventory, world: ObjectsWorld) -> None:
         self._inventory, self._world = inventory, world
@@ -94,9 +96,10 @@ class InventoryStore:
     async def create(
         self, key: str, value: Any, view: Any = None, template: Any = None, *, claims: Sequence[str] = ()
     ) -> Stored:
-        if _key(key) in self._inventory.items:
+        kind, place = place_of(key)
+        if _key_at(kind, place) in self._inventory.items:
             raise KeyExists(key)
-        return _stored(key, self.put(place_of(key)[0], value, view, template))
+        return _stored(key, self.put(kind, value, view, template))
 
     async def update(
         self,
@@ -133,14 +136,18 @@ class InventoryStore:
         if not self.existing and "resourceVersion" in raw["metadata"]:
             about = {name: value for name, value in raw["metadata"].items() if name != "resourceVersion"}
             raw = {**raw, "metadata": about}
-        item = self._inventory.items[key] = Item(key, kind, raw, view, self.existing, self.place, template)
+        item = self.written = Item(key, kind, raw, view, self.existing, self.place, template)
+        self._inventory.items[key] = item
         self._world.put_view(kind, view)
         return item
 
 
 def _key(key: str) -> Key:
-    kind, name = place_of(key)
-    namespace, _, name = name.rpartition("/")
+    return _key_at(*place_of(key))
+
+
+def _key_at(kind: Kind, place: str) -> Key:
+    namespace, _, name = place.rpartition("/")
     return Key(kind.name, namespace, name)
 
 
@@ -219,6 +226,7 @@ class InventoryRegistry(Registry):
     """What verbs work with while input is read."""
 
     is_busy = tracks_owners = False
+    copies_new = True  # a refusal shows the document
     values = InventoryValues()
     store: InventoryStore
     quotas: InventoryQuotas

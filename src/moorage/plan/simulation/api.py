@@ -17,7 +17,6 @@ import msgspec
 from moorage.admit.chain import Admission
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins.limit_ranger import ANNOTATION
-from moorage.admit.raw import copy_document
 from moorage.admit.world import Assumption
 from moorage.client.http_wire import namespace_to_create_in, render_eviction
 from moorage.client.protocol import DeletionDemands, Object, PatchType, Raw, Template
@@ -87,6 +86,7 @@ class SimulatedRegistry(Registry):
     """What verbs work with in a simulation: nothing else happens meanwhile, and no field owners are noted."""
 
     is_busy = tracks_owners = False
+    copies_new = True  # they are the controllers'
     values = DocumentValues()
 
 
@@ -141,9 +141,7 @@ class SimulatedApi:
     def create(self, kind: Kind, document: Raw, namespace: str = "") -> Object:
         namespace = namespace_to_create_in(kind, document, namespace) if kind.namespaced else ""
         is_pod = kind is KINDS.POD
-        # Admission copies a document whose name it generates; into others it writes, and this one is the controller's.
-        copies = not is_pod or bool(document["metadata"].get("name"))
-        raw = copy_document(document) if copies else {**document, "metadata": dict(document["metadata"])}
+        raw = {**document, "metadata": dict(document["metadata"])}
         check_kind(raw, kind)
         like = self._likeness(document, raw, namespace) if is_pod else None
         assumed_before = len(self.directory.all_assumed)

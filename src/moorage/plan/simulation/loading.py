@@ -10,13 +10,13 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.raw import copy_document
 from moorage.admit.request import ANY_REQUEST
 from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
-from moorage.model.types.node import Node
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node, NodeStatus
 from moorage.model.types.pod import FINISHED_PHASES
 from moorage.plan.input.absent_owners import (
     adopt_uids,
@@ -150,8 +150,8 @@ def _complete(item: Item, api: SimulatedApi, now: str) -> None:
 def _report_status(item: Item, number: int, now: float) -> None:
     """Let the node's kubelet say what the node has, which its manifest does not."""
     status = {**(item.raw.get("status") or {}), **node_status(item.view, number, now)}
-    item.raw = {**copy_document(item.raw), "status": status}
-    item.view = view_of(item.raw)
+    item.raw = {**item.raw, "status": status}
+    item.view = _replace(item.view, status=convert_view(status, NodeStatus))
 
 
 def bound_replicas(inventory: Inventory, item: Item) -> int:

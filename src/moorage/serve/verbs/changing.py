@@ -105,10 +105,11 @@ async def create(
             options.guard.check_new(kind, namespace, raw)
     if kind is KINDS.POD and like is None and not is_owned:
         like = api.templates.likeness(raw, namespace or "default", options.manager)
-    is_known = like is not None and api.templates.knows(like)
-    if api.is_busy and not is_known and not takes_long:
-        takes_long = document_takes_long(kind, raw) if like is None else pod_takes_long(kind, raw, like)
-    takes_long = takes_long and not is_known
+    if api.is_busy:
+        is_known = like is not None and api.templates.knows(like)
+        if not is_known and not takes_long:
+            takes_long = document_takes_long(kind, raw) if like is None else pod_takes_long(kind, raw, like)
+        takes_long = takes_long and not is_known
     owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
     warnings = (*warnings, *owners)
     is_generated = not metadata.get("name") and metadata.get("generateName")

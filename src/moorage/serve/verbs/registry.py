@@ -114,11 +114,12 @@ class Registry:
     """What verbs work with. Time and randomness are the caller's, so that a run can be repeated.
 
     `is_busy`: other clients wait for the same thread, so what takes long is done in another. `tracks_owners`: writes
-    note in managedFields who set which field.
+    note in managedFields who set which field. `copies_new`: documents of new objects stay as they are.
     """
 
     is_busy = True
     tracks_owners = True
+    copies_new = False
     values: Values = JsonValues()
 
     def __init__(
@@ -213,7 +214,7 @@ class Registry:
             manager = None
         own = None if manager is None else lambda new: on_create(new, kind, manager, request.timestamp)
         # The caller tries again with the same document if a generated name, or an address, is taken.
-        copies = kind is KINDS.SERVICE or not raw["metadata"].get("name")
+        copies = self.copies_new or kind is KINDS.SERVICE or not raw["metadata"].get("name")
         raw = {**raw, "metadata": dict(raw["metadata"])}
         if type(kind) is ServedKind:
             raw = copy_document(raw) if copies else raw
@@ -255,8 +256,8 @@ class Registry:
         """Admit a status update, the most frequent of all changes. The spec stays as it is, and is not read."""
         if kind.view is not type(old_view):
             old_view = None
-        check_types({name: value for name, value in new.items() if name != "spec"}, kind)
-        if manager is not None:
+        if manager is not None:  # the owners of fields are those of a document that has the right types
+            check_types({name: value for name, value in new.items() if name != "spec"}, kind)
             on_update(new, old, kind, manager, "status", self.now_text())
         labels = self.directory.namespace_labels
         return admitted(
