@@ -30,6 +30,7 @@ from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.long_work import LongWork
 from moorage.serve.resources.objects import decode, encode
 from moorage.serve.templates.claims import ClaimTemplates
+from moorage.serve.templates.nodes import NodeTemplates
 from moorage.serve.templates.pods import Likeness, ObjectTemplate, PodTemplates
 from moorage.store.protocol import Stored, WritableStore
 
@@ -147,6 +148,7 @@ class Registry:
         self.new_suffix = new_suffix or partial(generated_names.new_suffix, _random.random)
         self._second, self._second_text = -1, ""
         self.templates = PodTemplates(self._admit_pod, admission.still_admits, lambda: directory.generation)
+        self.node_templates = NodeTemplates(self._admit_node)
         self.claim_templates = ClaimTemplates(self._admit_claim, admission.still_admits, lambda: directory.generation)
 
     async def catch_up(self) -> None:
@@ -189,6 +191,8 @@ class Registry:
             return self.templates.admit(raw, request, manager, like)
         if kind is KINDS.RESOURCE_CLAIM and manager is not None and self.tracks_owners:
             return self.claim_templates.admit(raw, request, manager)
+        if kind is KINDS.NODE and not self.tracks_owners:
+            return self.node_templates.admit(raw, request), None
         return self._admit_first(kind, raw, request, manager), None
 
     def admit_alone(self, kind: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
@@ -205,6 +209,9 @@ class Registry:
 
     def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
         return self._admit_first(KINDS.POD, raw, request, manager)
+
+    def _admit_node(self, raw: Raw, request: Request) -> Admitted:
+        return self._admit_first(KINDS.NODE, raw, request, None)
 
     def _admit_claim(self, raw: Raw, request: Request, manager: str) -> Admitted:
         return self._admit_first(KINDS.RESOURCE_CLAIM, raw, request, manager)
