@@ -21,7 +21,6 @@ from tests.laws.world_picture import Picture
 SECONDS = 400.0
 EXCLUDED = {
     Dimension.ABSENT_NAMESPACES: "a plan creates the namespaces that its input does not have",
-    Dimension.CUSTOM_KINDS: "plans pass custom objects over",
 }
 #: What is interesting together.
 GROUPS = {

@@ -107,7 +107,7 @@ class Admission:
         self, kind: Kind, raw: Raw, request: Request | None, own: Own | None = None, *, copies: bool = False
     ) -> Admitted | Rejected:
         """Admit a new object, completed in place unless `copies`. `own` writes its field owners."""
-        return self._noted(
+        return self.noted(
             admission.admit_own(
                 kind, raw, None, self.gates, plugins=self._phases, request=request, own=own, copies=copies
             )
@@ -125,7 +125,7 @@ class Admission:
         copies: bool = False,
     ) -> Admitted | Rejected:
         """Admit an object that replaces `old`, whose view may be in memory."""
-        return self._noted(
+        return self.noted(
             admission.admit_own(
                 kind,
                 raw,
@@ -165,7 +165,7 @@ class Admission:
 
     def validate(self, mutated: Mutated) -> Admitted | Rejected:
         """Carry out the second phase."""
-        return self._noted(admission.validate(mutated, self._phases))
+        return self.noted(admission.validate(mutated, self._phases))
 
     def update_part(self, part: str, new: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
         """Admit a change of one part of a pod: its ephemeral containers, or the resources of its containers."""
@@ -203,7 +203,7 @@ class Admission:
         """
         return charges_of(kind, name, new, old, self.world.quota_balances(namespace), subresource, now)
 
-    def _noted(self, result: Admitted | Rejected) -> Admitted | Rejected:
+    def noted(self, result: Admitted | Rejected) -> Admitted | Rejected:
         """Return the answer with what was assumed to give it."""
         assumed = self.world.assumed
         if not assumed:

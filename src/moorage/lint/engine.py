@@ -162,7 +162,8 @@ class Linter:
         self.outcome.objects += 1
         defined = versions.get(str(document.raw["apiVersion"]).rpartition("/")[2])
         if defined is None or not defined.served:
-            complaints = [unserved_version(document, versions)]
+            served = [one.kind.api_version for one in versions.values() if one.served]
+            complaints = [unserved_version(document, served)]
         else:
             complaints = list(check_custom_object(document, defined, self._gates, strict=self._strict))
             if not any(complaint.rule == "rejected" for complaint in complaints):

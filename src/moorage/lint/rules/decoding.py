@@ -253,10 +253,9 @@ def written_path(path: str) -> str:
     return path.replace(".podAffinityTerm[", ".podAffinityTerm.matchLabelKeys[")
 
 
-def unserved_version(document: Document, versions: dict[str, DefinedKind]) -> Complaint:
-    """Report a version that the definition does not have, or does not serve."""
+def unserved_version(document: Document, served: Sequence[str]) -> Complaint:
+    """Report a version that the definition does not have, or does not serve; `served` are those that it serves."""
     kind, version = document.raw["kind"], document.raw["apiVersion"]
-    served = [one.kind.api_version for one in versions.values() if one.served]
     hint = f"write apiVersion: {served[0]}" if served else "its definition serves no version"
     return Complaint("unserved-version", "apiVersion", f'no matches for kind "{kind}" in version "{version}"', hint)
 

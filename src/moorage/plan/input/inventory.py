@@ -10,7 +10,7 @@ from moorage.admit.raw import Raw
 from moorage.client.protocol import Template
 from moorage.lint.finding import Severity
 from moorage.model.gates import GateSet
-from moorage.model.kinds import KINDS, Kind
+from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.text.positions import Location
 from moorage.model.types.core import ServiceAccount
 
@@ -72,6 +72,12 @@ class Key(NamedTuple):
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
+def key_in_inventory(kind: Kind, namespace: str, name: str) -> Key:
+    """Return the key of an object. Custom kinds of several groups may share a name, so theirs has the group."""
+    word = f"{kind.name}.{kind.group}" if isinstance(kind, CustomKind) else kind.name
+    return Key(word, namespace if kind.namespaced else "", name)
+
+
 def kind_words(*kinds: str) -> dict[str, str]:
     """Return the words by which kubectl knows these kinds: `deployment`, `deployments`, `deploy`, `deployment.apps`.
 
@@ -110,6 +116,7 @@ class Inventory:
         """`namespace` is that of objects that do not name theirs."""
         self.gates, self.namespace = gates, namespace
         self.items: dict[Key, Item] = {}
+        self.custom: dict[Key, Item] = {}  # custom objects, which no pod depends on
         self.notes: list[Note] = []
         self.assumed: set[tuple[Kind, str]] = set()  # objects that are not there and were taken to exist, as was noted
         self.accounts: dict[str, ServiceAccount] = {}  # by namespace/name: pods may name others, which is noted
@@ -143,6 +150,7 @@ class Inventory:
         """Return an inventory with the same objects, and without notes and counts."""
         made = Inventory(self.gates, self.namespace)
         made.items = dict(self.items)
+        made.custom = dict(self.custom)
         made.assumed = set(self.assumed)
         made.accounts = dict(self.accounts)
         made.is_live = self.is_live

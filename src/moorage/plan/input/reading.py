@@ -15,8 +15,16 @@ from moorage.admit.admission import Admitted
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.world import Assumption
+from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds
 from moorage.lint.finding import Severity
-from moorage.lint.rules.decoding import NO_OBJECT, UNCHECKED, gate_complaint, kind_complaint, written_path
+from moorage.lint.rules.decoding import (
+    NO_OBJECT,
+    UNCHECKED,
+    gate_complaint,
+    kind_complaint,
+    unserved_version,
+    written_path,
+)
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
 from moorage.model.api_error import ApiError
@@ -29,10 +37,11 @@ from moorage.model.text.positions import Location
 from moorage.model.types.core import ServiceAccount
 from moorage.model.types.meta import ObjectMeta
 from moorage.plan.input.hints import hints_of
-from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place, severity_of
+from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place, key_in_inventory, severity_of
 from moorage.plan.input.registry import InventoryRegistry, as_stored
-from moorage.serve.requests.decoding import check_kind
-from moorage.serve.requests.options import TRUST, WriteOptions
+from moorage.serve.custom.served_kind import ServedKind
+from moorage.serve.requests.decoding import check_custom, check_kind
+from moorage.serve.requests.options import IGNORE, TRUST, WriteOptions
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.patching import STRATEGIC_MERGE, Patch, patch_object
 from moorage.serve.verbs.registry import NotAdmitted, at_once, check_types
@@ -109,6 +118,8 @@ class Reader:
         self._waiting: list[Draft] = []  # new objects in namespaces, whose limits and quotas may stand below them
         self._order: dict[Key, None] = dict.fromkeys(inventory.items)
         self._registry = InventoryRegistry(inventory)
+        self._custom = CustomKinds()  # holds custom objects, whose definition may stand below them
+        self._custom_registry = self._registry
 
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
         for source in sources:
@@ -189,6 +200,10 @@ class Reader:
     def _enter(self) -> None:
         """Create the objects that waited for all others: limits and quotas first."""
         waiting, self._waiting = self._waiting, []
+        custom = self._custom_drafts()
+        for draft in custom:
+            if draft.existing:
+                self._take(draft)
         self._registry.ready_for_new()
         waiting.sort(key=_rank)
         for number, draft in enumerate(waiting):
@@ -196,15 +211,48 @@ class Reader:
                 self._registry.quotas.count()
             self._take(draft)
         self._registry.quotas.count()
+        for draft in custom:
+            if not draft.existing:
+                self._take(draft)
         place = {key: number for number, key in enumerate(self._order)}
         _sort_keys(self.inventory.items, place)
         _sort_keys(self.changed, place)
 
+    def _custom_drafts(self) -> list[Draft]:
+        """Return the custom objects that were held; those without a definition are passed over."""
+        documents = list(self._custom.held())
+        if not any(self.inventory.of_kind("CustomResourceDefinition")):
+            for document in documents:
+                self._count_passed_over(document.raw)
+            return []
+        from moorage.plan.input.custom_objects import defined_kinds, registry_of_custom
+
+        defined = defined_kinds(self.inventory, set(map(_group_kind, documents)))
+        drafts: list[Draft] = []
+        for document in documents:
+            versions, place = defined.get(_group_kind(document)), Place(document.source, document.start())
+            kind = versions.get(document.raw["apiVersion"]) if versions else None
+            if kind is not None:
+                raw, namespace = document.raw, _text(document.raw, "namespace")
+                if kind.namespaced and not namespace:
+                    raw, namespace = self._in_namespace(raw), self.inventory.namespace
+                key = key_in_inventory(kind, namespace, _text(raw, "name"))
+                drafts.append(Draft(document, raw, kind, key, place, _exists(raw, kind)))
+            elif versions is not None:
+                complaint = unserved_version(document, list(versions))
+                self.inventory.reject(identity(document.raw, None), complaint.message, place)
+            else:
+                self._count_passed_over(document.raw)
+        self._custom_registry = registry_of_custom(self.inventory, self._registry, defined)
+        self._registry.quotas.custom_kinds = {draft.kind for draft in drafts}
+        return drafts
+
     def _take(self, draft: Draft) -> None:
         """Take one object, new or as it is; note why if it is refused."""
         _, raw, kind, key, place, existing = draft
-        registry = self._registry
-        old = self.inventory.items.get(key) if key.name else None
+        is_custom = type(kind) is ServedKind
+        registry = self._custom_registry if is_custom else self._registry
+        old = registry.store.items.get(key) if key.name else None
         registry.key = key
         assumed_before = len(registry.directory.all_assumed)
         registry.store.place = place
@@ -213,7 +261,7 @@ class Reader:
             if old is not None:
                 item = self._update(draft, old, registry)
             elif existing:
-                made = self._admit_existing(raw, kind, registry)
+                made = self._admit_existing(draft, registry)
                 item = registry.store.put(kind, made.object, made.view)
             else:
                 item = self._create(draft, registry)
@@ -225,20 +273,26 @@ class Reader:
         if old is not None and self._announces_updates:
             text = f"stands here again (first at {old.place}): the later one is applied on top of it"
             self.inventory.note(Severity.WARNING, item.key, text, place)
-        self.changed.setdefault(item.key, old)
+        if is_custom:
+            self._count_passed_over(raw)
+        else:
+            self.changed.setdefault(item.key, old)
 
     def _create(self, draft: Draft, registry: InventoryRegistry) -> Item:
-        document = dict(draft.raw)
-        check_kind(document, draft.kind)
+        document = _checked(draft.raw, draft.kind)
         metadata = document["metadata"] = dict(document["metadata"])
         metadata.pop("resourceVersion", None)
         at_once(create(registry, draft.kind, draft.key.namespace, document, _OPTIONS))
         return registry.store.written
 
-    def _written(self, stored: Stored, draft: Draft) -> Item:
-        return self.inventory.items[draft.key._replace(name=stored.key.rpartition("/")[2])]
-
-    def _admit_existing(self, raw: Raw, kind: Kind, registry: InventoryRegistry) -> Admitted:
+    def _admit_existing(self, draft: Draft, registry: InventoryRegistry) -> Admitted:
+        raw, kind = draft.raw, draft.kind
+        if type(kind) is ServedKind:
+            raw = _checked(raw, kind)
+            if kind.namespaced:
+                raw["metadata"]["namespace"] = draft.key.namespace
+            check_types(raw, kind)
+            return admit_as_is(registry, kind, raw)
         if self._known is None:
             return admit_as_is(registry, kind, raw)
         return self._known.admitted(kind.name, raw, lambda: admit_as_is(registry, kind, raw))
@@ -246,19 +300,20 @@ class Reader:
     def _update(self, draft: Draft, old: Item, registry: InventoryRegistry) -> Item:
         """Apply a manifest to an object that the inventory has. A pod keeps what the cluster wrote into its spec."""
         kind, ref = draft.kind, Ref(draft.kind, draft.key.namespace, draft.key.name)
-        document = copy_document({name: part for name, part in draft.raw.items() if name != "status"})
-        check_kind(document, kind)
+        keeps_status = type(kind) is not ServedKind or kind.has_status
+        sent = {name: part for name, part in draft.raw.items() if name != "status" or not keeps_status}
+        document = _checked(copy_document(sent), kind)
         check_types(draft.raw, kind)
         document["metadata"]["resourceVersion"] = as_stored(old.raw)["metadata"]["resourceVersion"]
         if kind is KINDS.POD:
             written = at_once(patch_object(registry, ref, Patch(STRATEGIC_MERGE, document), _OPTIONS))
         else:
-            if "status" in old.raw:
+            if keeps_status and "status" in old.raw:
                 document["status"] = copy_document(old.raw["status"])
             written = at_once(replace(registry, ref, document, _OPTIONS))
-        item = self._written(written.stored, draft)
+        item = _written(written.stored, draft, registry)
         status = draft.raw.get("status")
-        if status:  # no kubelet reports it here
+        if status and type(kind) is not ServedKind:  # no kubelet reports it here
             updated = {**item.raw, "status": copy_document(status)}
             row_of(kind).default(updated)
             item = registry.store.put(kind, updated, view_of(updated))
@@ -289,9 +344,13 @@ class Reader:
         if complaint is not None:
             self.inventory.reject(identity(document.raw, None), complaint.message, place)
             return
-        kind = str(document.raw["kind"])
         if kind_of(document.raw) is KINDS.SERVICE_ACCOUNT:
             self._take_account(document.raw)
+        if document.raw["apiVersion"] in SERVED_KINDS or not self._custom.hold(document):
+            self._count_passed_over(document.raw)
+
+    def _count_passed_over(self, raw: Raw) -> None:
+        kind = str(raw["kind"])
         self.inventory.passed_over[kind] = self.inventory.passed_over.get(kind, 0) + 1
 
     def _take_account(self, raw: Raw) -> None:
@@ -300,6 +359,25 @@ class Reader:
         account = ServiceAccount(metadata=ObjectMeta(name=_text(raw, "name"), namespace=namespace))
         self.inventory.accounts[f"{namespace}/{account.metadata.name}"] = account
         self._registry.directory.put_view(KINDS.SERVICE_ACCOUNT, account)
+
+
+def _group_kind(document: Document) -> tuple[str, str]:
+    return str(document.raw["apiVersion"]).rpartition("/")[0], str(document.raw["kind"])
+
+
+def _checked(raw: Raw, kind: Kind) -> Raw:
+    """Return a copy of a document that is of its kind; only that of a custom object is deep. Raises ApiError."""
+    if type(kind) is ServedKind:
+        document = copy_document(raw)
+        check_custom(document, kind, IGNORE, [], b"")
+    else:
+        document = dict(raw)
+        check_kind(document, kind)
+    return document
+
+
+def _written(stored: Stored, draft: Draft, registry: InventoryRegistry) -> Item:
+    return registry.store.items[draft.key._replace(name=stored.key.rpartition("/")[2])]
 
 
 def _sort_keys(entered: dict[Key, Any], place: Mapping[Key, int]) -> None:

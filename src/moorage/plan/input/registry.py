@@ -5,7 +5,7 @@ and share a uid that no object has, until a simulation gives them their own. Quo
 the objects that exist.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -18,7 +18,7 @@ from moorage.admit.plugins.priority import SYSTEM_CLASSES
 from moorage.admit.raw import Raw
 from moorage.admit.request import ANY_REQUEST
 from moorage.client.protocol import Template
-from moorage.match.quota.usage import count_used
+from moorage.match.quota.usage import count_name, count_used
 from moorage.model.generated_names import new_suffix
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import add_amounts
@@ -26,7 +26,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.policy import PriorityClass, ResourceQuota
 from moorage.model.well_known.limits import MAX_OBJECT_BYTES
-from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Place
+from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Place, key_in_inventory
 from moorage.plan.simulation.store import place_of
 from moorage.serve.admission.quota_ledger import with_used
 from moorage.serve.resources.objects import key_of
@@ -71,7 +71,8 @@ class InventoryStore:
     written: Item
 
     def __init__(self, inventory: Inventory, world: ObjectsWorld) -> None:
-        self._inventory, self._world = inventory, world
+        self.items = inventory.items
+        self._world = world
         self.place: Place = NOWHERE
         self.existing = False
 
@@ -86,18 +87,18 @@ class InventoryStore:
         return self.peek(key)
 
     def peek(self, key: str) -> Stored | None:
-        item = self._inventory.items.get(_key(key))
+        item = self.items.get(self._key(key))
         return None if item is None else _stored(key, item)
 
     async def list(self, prefix: str, *, revision: int = 0, limit: int = 0, after: str = "") -> Listing:
-        items = ((key_of(one.kind, one.key.namespace, one.key.name), one) for one in self._inventory.items.values())
+        items = ((key_of(one.kind, one.key.namespace, one.key.name), one) for one in self.items.values())
         return Listing([_stored(key, item) for key, item in items if key.startswith(prefix)], _REVISION)
 
     async def create(
         self, key: str, value: Any, view: Any = None, template: Any = None, *, claims: Sequence[str] = ()
     ) -> Stored:
-        kind, place = place_of(key)
-        if _key_at(kind, place) in self._inventory.items:
+        kind, place = self.place_of(key)
+        if _key_at(kind, place) in self.items:
             raise KeyExists(key)
         return _stored(key, self.put(kind, value, view, template))
 
@@ -117,14 +118,14 @@ class InventoryStore:
             raise KeyMissing(key)
         if expected != _REVISION:
             raise RevisionMismatch(before)
-        return _stored(key, self.put(place_of(key)[0], value, view, template))
+        return _stored(key, self.put(self.place_of(key)[0], value, view, template))
 
     async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
         before = self.peek(key)
         if before is None:
             raise KeyMissing(key)
-        del self._inventory.items[_key(key)]
-        self._world.drop(*place_of(key))
+        del self.items[self._key(key)]
+        self._world.drop(*self.place_of(key))
         return Change(_REVISION, before, None)
 
     def put(self, kind: Kind, raw: Raw, view: Any, template: Template | None = None) -> Item:
@@ -132,23 +133,29 @@ class InventoryStore:
         if view is None:  # which an API server does not keep of some kinds
             view = convert_view(raw, kind.view)
         metadata = view.metadata
-        key = Key(kind.name, metadata.namespace if kind.namespaced else "", metadata.name)
+        key = key_in_inventory(kind, metadata.namespace, metadata.name)
         if not self.existing and "resourceVersion" in raw["metadata"]:
             about = {name: value for name, value in raw["metadata"].items() if name != "resourceVersion"}
             raw = {**raw, "metadata": about}
-        item = self.written = Item(key, kind, raw, view, self.existing, self.place, template)
-        self._inventory.items[key] = item
-        self._world.put_view(kind, view)
+        item = self.items[key] = self.written = Item(key, kind, raw, view, self.existing, self.place, template)
+        self._announce(kind, view)
         return item
 
+    def place_of(self, key: str) -> tuple[Kind, str]:
+        """Return the kind of an object and its key in the world, of its key in the store."""
+        return place_of(key)
 
-def _key(key: str) -> Key:
-    return _key_at(*place_of(key))
+    def _announce(self, kind: Kind, view: Any) -> None:
+        """Let admission look the object up."""
+        self._world.put_view(kind, view)
+
+    def _key(self, key: str) -> Key:
+        return _key_at(*self.place_of(key))
 
 
 def _key_at(kind: Kind, place: str) -> Key:
     namespace, _, name = place.rpartition("/")
-    return Key(kind.name, namespace, name)
+    return key_in_inventory(kind, namespace, name)
 
 
 def _stored(key: str, item: Item) -> Stored:
@@ -161,6 +168,8 @@ class InventoryQuotas:
 
     def __init__(self, inventory: Inventory, admission: Admission, world: ObjectsWorld, now: float) -> None:
         self.accounts: set[str] = {item.key.namespace for item in inventory.of_kind("ResourceQuota")}
+        #: Custom kinds that are counted, too.
+        self.custom_kinds: Collection[Kind] = ()
         self._inventory, self._admission, self._world, self._now = inventory, admission, world, now
 
     async def charge(
@@ -186,22 +195,22 @@ class InventoryQuotas:
         quotas = [item for item in self._inventory.of_kind("ResourceQuota") if not item.view.status.hard]
         if not quotas:
             return
-        existing: dict[tuple[str, Kind], list[Any]] = {}
-        for item in self._inventory.items.values():
+        existing: dict[tuple[str, str], list[Any]] = {}
+        for item in (*self._inventory.items.values(), *self._inventory.custom.values()):
             if item.existing:
-                existing.setdefault((item.key.namespace, item.kind), []).append(item.view)
+                existing.setdefault((item.key.namespace, count_name(item.kind)), []).append(item.view)
         for item in quotas:
             self.accounts.add(item.key.namespace)
             quota: ResourceQuota = item.view
 
             def views(kind: Kind, namespace: str = item.key.namespace) -> list[Any]:
-                return existing.get((namespace, kind), [])
+                return existing.get((namespace, count_name(kind)), [])
 
             hard = quota.spec.hard
             written = {**(item.raw.get("status") or {}), "hard": {name: str(hard[name]) for name in hard}}
             status = _replace(quota.status, hard=hard)
             raw, view = {**item.raw, "status": written}, _replace(quota, status=status)
-            self._write(item, *with_used(raw, view, count_used(quota, views, self._now)))
+            self._write(item, *with_used(raw, view, count_used(quota, views, self._now, self.custom_kinds)))
 
     def _write(self, item: Item, raw: Raw, view: ResourceQuota) -> None:
         self._inventory.items[item.key] = _replace(item, raw=raw, view=view)

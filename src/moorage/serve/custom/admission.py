@@ -32,6 +32,12 @@ def admit_custom(
     kind: ServedKind, raw: Raw, old: Raw | None, chain: Admission, request: Request, own: Own | None
 ) -> Admitted | Rejected:
     """Admit an object, which is completed in place; `own` writes its field owners."""
+    return chain.noted(_admit(kind, raw, old, chain, request, own))
+
+
+def _admit(
+    kind: ServedKind, raw: Raw, old: Raw | None, chain: Admission, request: Request, own: Own | None
+) -> Admitted | Rejected:
     metadata = raw["metadata"]
     name_to_be = metadata.get("name") or metadata.get("generateName") or "Unknown"
     try:
