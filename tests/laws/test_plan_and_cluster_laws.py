@@ -19,9 +19,7 @@ from tests.laws.world_picture import Picture
 
 #: Long enough for every pod that waits to be tried again.
 SECONDS = 400.0
-EXCLUDED = {
-    Dimension.ABSENT_NAMESPACES: "a plan creates the namespaces that its input does not have",
-}
+EXCLUDED: dict[Dimension, str] = {}
 #: What is interesting together.
 GROUPS = {
     "nodes and workloads": (),
