@@ -18,7 +18,7 @@ from moorage.lint.facts.requirements import Requirements
 from moorage.lint.finding import Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
 from moorage.lint.report.form import Form, LintSummary, Problem
-from moorage.lint.rules.admission import AdmissionFacts
+from moorage.lint.rules.admission import AdmissionFacts, is_held_back
 from moorage.lint.rules.budgets import BudgetFacts
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
@@ -71,18 +71,20 @@ class Linter:
             if isinstance(document, DecodeError):
                 yield from self._decode_error(document, source, lines.line(document.line))
             else:
-                yield from self.lint_document(document, lines)
+                yield from self._wanted(self._lint_document(document, lines))
 
     def lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
-        """Lint a document that was read elsewhere."""
-        yield from self._wanted(self._lint_document(document, lines))
+        """Lint a document that was read elsewhere, without those that come after it."""
+        refused = (self._finding(complaint, place) for complaint, place in self._admission.release_refused())
+        yield from self._wanted(chain(self._lint_document(document, lines), refused))
 
     def finish(self) -> Iterator[Finding]:
         """Yield what only the whole input shows, and complete the outcome."""
         for document in self._custom.held():
             yield from self._wanted(self._lint_custom(document, OwnLines(document)))
         for complaint, place in chain(self._facts.complaints(), self._admission.complaints()):
-            self.outcome.rejected_otherwise |= complaint.rule in _REFUSALS
+            if complaint.rule in _REFUSALS and complaint not in self._admission.held_back:
+                self.outcome.rejected_otherwise = True
             yield from self._wanted([self._finding(complaint, place)])
         self.outcome.requirements = list(self._requirements)
         self.outcome.acceptance = self._requirements.acceptance(rejected=self.outcome.rejected_otherwise)
@@ -181,23 +183,25 @@ class Linter:
             errors = errors_of_existing(subject.document.raw, errors, self._gates)
         if isinstance(result, Admitted):
             yield from warnings_given(result.warnings)
+        refusals = list(rejections(errors, self._gates))
         if errors:
-            yield from rejections(errors, self._gates)
             needed = [gate_needed(error, self._gates) is not None for error in errors]
             self.outcome.rejected_otherwise |= not all(needed)
             if any(needed):
-                yield from self._judge_with_gates(subject, {str(error) for error in errors})
+                refusals += self._judge_with_gates(subject, {str(error) for error in errors})
+        if not is_held_back(subject):
+            yield from refusals
         if subject.kind == "CustomResourceDefinition" and isinstance(result, Admitted):
             self._custom.add(result.object)
         for listed in toleration_lists(subject):
             for check_list in TOLERATION_CHECKS:
                 yield from check_list(listed, subject, self._facts)
-        refusals = frozenset(map(str, errors))
+        texts = frozenset(map(str, errors))
         for check in CHECKS:
-            yield from check(subject, self._facts, refusals)
+            yield from check(subject, self._facts, texts)
         self._requirements.add(subject)
         self._facts.add(subject)
-        yield from self._admission.add(subject, is_refused=bool(errors))
+        yield from self._admission.add(subject, refusals)
 
     def _judge_with_gates(self, subject: Subject, known: set[str]) -> Iterator[Complaint]:
         """Yield what the API server would refuse with the gates that the object needs: it does not look so far now."""

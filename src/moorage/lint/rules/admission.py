@@ -6,7 +6,7 @@ of them. What exists already (it has a uid) is not admitted again. Namespaces co
 what the input creates, as many pods as a workload wants. Kubernetes: kubectl apply of everything to a new cluster.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -62,6 +62,8 @@ class _Held(NamedTuple):
     view: Any
     pods: PodPart | None
     places: dict[str, SourcePlace]
+    #: Why the object is refused without any plugin.
+    refusals: tuple[PlacedComplaint, ...] = ()
 
     @property
     def namespace(self) -> str:
@@ -87,13 +89,17 @@ class AdmissionFacts:
         self._held: list[_Held] = []
         self._held_bytes = self._known = 0
         self._charged = 0
+        #: What was held back although it does not depend on other objects.
+        self.held_back: set[Complaint] = set()
 
-    def add(self, subject: Subject, *, is_refused: bool) -> Iterator[Complaint]:
-        """Take an object in; one that is refused anyway is not asked about again, nor is one that exists.
+    def add(self, subject: Subject, refusals: Sequence[Complaint] = ()) -> Iterator[Complaint]:
+        """Take an object in, with the reasons why it is refused without any plugin; one that exists is not admitted.
 
-        Where there is no room to hold it until the end, what is known so far decides at once.
+        A pod is held also if it is refused: plugins change it before it is validated, so the API server may find more,
+        or one of the plugins may refuse it. Where there is no room to hold an object, what is known so far decides.
         """
         kind, pods = subject.served, subject.pods
+        is_refused = bool(refusals)
         is_new = not is_refused and not exists_already(subject.document.raw)
         if kind is KINDS.RUNTIME_CLASS:
             self._classes.has(subject.view.metadata.name)
@@ -105,6 +111,17 @@ class AdmissionFacts:
         if is_new:
             self._note_namespace(subject.document, kind, subject.lines)
             yield from self._hold(_Held(subject.document.raw, kind, subject.view, pods, _places(subject)))
+        elif is_refused and is_held_back(subject):
+            self.held_back.update(refusals)
+            placed = tuple((complaint, subject.place(complaint.path)) for complaint in refusals)
+            yield from self._hold(_Held(subject.document.raw, kind, subject.view, pods, _places(subject), placed))
+
+    def release_refused(self) -> Iterator[PlacedComplaint]:
+        """Yield why held pods are refused without any plugin, and forget these pods."""
+        refused = [held for held in self._held if held.refusals]
+        self._held = [held for held in self._held if not held.refusals]
+        for held in refused:
+            yield from held.refusals
 
     def add_custom(self, document: Document, kind: Kind, lines: Lines) -> Iterator[Complaint]:
         """Take an object of a custom kind in, which is valid."""
@@ -151,8 +168,9 @@ class AdmissionFacts:
         workloads: list[_Held] = []
         for held in in_order:
             if held.key in seen:
+                yield from held.refusals
                 continue  # it updates the first
-            if held.view.metadata.name:
+            if held.view.metadata.name and not held.refusals:
                 seen.add(held.key)
             refusals = list(self._judge(held))
             yield from refusals
@@ -189,6 +207,10 @@ class AdmissionFacts:
     def _judge(self, held: _Held) -> Iterator[PlacedComplaint]:
         """Admit an object itself."""
         if not self._is_concerned(held):
+            yield from held.refusals
+            return
+        if held.refusals:
+            yield from self._judge_refused(held)
             return
         if isinstance(held.kind, CustomKind):
             yield from self._judge_custom(held)
@@ -200,6 +222,24 @@ class AdmissionFacts:
         yield from self._charge(held, held.kind, result.view)
         if held.kind is KINDS.SERVICE or held.kind is KINDS.PRIORITY_CLASS:
             self._world.put_view(held.kind, result.view)
+
+    def _judge_refused(self, held: _Held) -> Iterator[PlacedComplaint]:
+        """Admit a pod that is refused without plugins. If one of them refuses it first, that is the server's answer."""
+        result = self._chain.admit(held.raw)
+        if isinstance(result, Rejected) and result.errors:
+            known = {complaint.message: (complaint, place) for complaint, place in held.refusals}
+            for complaint, place in _refusals(held, result):
+                yield known.get(complaint.message) or (complaint, place)
+            yield from ((complaint, place) for complaint, place in held.refusals if not complaint.api_server)
+            return
+        if isinstance(result, Admitted):
+            yield from held.refusals
+            return
+        yield from _refusals(held, result)
+        for complaint, place in held.refusals:
+            unsaid = msgspec.structs.replace(complaint, api_server=False)
+            self.held_back.add(unsaid)
+            yield unsaid, place
 
     def _judge_custom(self, held: _Held) -> Iterator[PlacedComplaint]:
         raw = copy_document(held.raw)
@@ -268,6 +308,11 @@ class AdmissionFacts:
     def _add_charges(self, namespace: str, charges: list[QuotaCharge]) -> None:
         for charge in charges:
             self._world.charge(namespace, charge)
+
+
+def is_held_back(subject: Subject) -> bool:
+    """Return whether the refusal of an object is held back until all input is known: plugins change new pods."""
+    return subject.served is KINDS.POD and not exists_already(subject.document.raw)
 
 
 def _places(subject: Subject) -> dict[str, SourcePlace]:

@@ -1,7 +1,7 @@
 """Objects that the admission chain refuses, given the namespaces, limits, quotas and classes of the input."""
 
 import pytest
-from tests.unit.lint.linting import lint, pod, rules_of, stream, workload
+from tests.unit.lint.linting import lint, lint_with_outcome, pod, rules_of, stream, workload
 
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.rules import admission
@@ -52,6 +52,43 @@ def test_pods_whose_request_is_above_the_limit_that_a_limit_range_sets_are_refus
         "the Deployment is accepted, but its pods will be refused: spec.initContainers[0].resources.requests: "
         'Invalid value: "3": must be less than or equal to cpu limit of 2'
     )
+
+
+TWO_FAULTS = (
+    "  initContainers: [{name: i, image: i, resources: {requests: {cpu: '3'}}}]\n"
+    "  tolerations: [{key: a, operator: Near}]\n"
+)
+
+
+def test_a_pod_with_two_faults_is_refused_for_both_in_the_order_of_the_api_server() -> None:
+    refused = found("rejected", pod(TWO_FAULTS), RANGE)
+    assert [finding.message.partition(": ")[0] for finding in refused] == [
+        "spec.initContainers[0].resources.requests",
+        "spec.tolerations[0].operator",
+    ]
+    assert all(finding.api_server for finding in refused)
+    (refused_alone,) = found("rejected", pod(TWO_FAULTS))
+    assert refused_alone.place.path == refused[1].place.path == "spec.tolerations[0].operator"
+
+
+def test_each_of_two_pods_of_one_name_is_refused_for_its_faults() -> None:
+    assert len(found("rejected", pod(TWO_FAULTS), pod(TWO_FAULTS), RANGE)) == 4
+    assert len(found("rejected", pod(""), pod(TWO_FAULTS), RANGE)) == 1  # an update, which no LimitRange changes
+
+
+def test_a_plugin_that_refuses_an_invalid_pod_is_what_the_api_server_tells() -> None:
+    refused = found("rejected", pod("  priority: 7\n  tolerations: [{key: a, operator: Near}]\n"))
+    by_server = [finding.message for finding in refused if finding.api_server]
+    assert len(by_server) == 1
+    assert "the integer value of priority (7) must not be provided in pod spec" in by_server[0]
+    assert [finding.place.path for finding in refused if not finding.api_server] == ["spec.tolerations[0].operator"]
+
+
+def test_a_pod_that_needs_a_gate_alone_is_acceptable_with_it() -> None:
+    needs_gate = pod("  tolerations: [{key: a, operator: Gt, value: '5'}]\n")
+    findings, outcome = lint_with_outcome(stream(needs_gate, RANGE), gates=False)
+    assert [finding.rule for finding in findings if finding.severity is Severity.ERROR] == ["rejected"]
+    assert not outcome.rejected_otherwise
 
 
 def test_a_runtime_class_that_is_not_among_the_given_ones() -> None:
