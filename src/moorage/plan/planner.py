@@ -1,6 +1,7 @@
 """Plan from beginning to end: read the input, simulate it, play changes and rollouts on it."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 
 from moorage.admit.admission import Rejected
 from moorage.admit.chain import Admission
@@ -39,11 +40,13 @@ class Planner:
 
     def load(self, sources: Iterable[Source], tick: Tick = lambda: None, *, announces_updates: bool = True) -> None:
         """Read the input. What cannot be read or would be refused is noted and left out."""
-        Reader(self.inventory, self.settings.gates, announces_updates=announces_updates).read(sources, tick)
+        with closing(Reader(self.inventory, self.settings.gates, announces_updates=announces_updates)) as reader:
+            reader.read(sources, tick)
 
     def load_objects(self, source: str, objects: Iterable[Raw], known: KnownObjects | None = None) -> None:
         """Take what was read from a cluster, which `source` names; what is `known` is not admitted again."""
-        Reader(self.inventory, self.settings.gates, known=known).read_objects(source, objects)
+        with closing(Reader(self.inventory, self.settings.gates, known=known)) as reader:
+            reader.read_objects(source, objects)
 
     def build(self, inventory: Inventory | None = None, *, lives: bool = False) -> Simulation:
         """Return a simulation of the input in which nothing has happened yet.

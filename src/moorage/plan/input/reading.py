@@ -121,6 +121,11 @@ class Reader:
         self._custom = CustomKinds()  # holds custom objects, whose definition may stand below them
         self._custom_registry = self._registry
 
+    def close(self) -> None:
+        """Let the registries go, which refer to themselves: a process that collects no garbage would keep them."""
+        for registry in (self._registry, self._custom_registry):
+            vars(registry).clear()
+
     def read(self, sources: Iterable[Source], after_each: Callable[[], None] = lambda: None) -> None:
         for source in sources:
             self.inventory.sources += 1

@@ -1,6 +1,8 @@
 """What is read of a live cluster, and what is made of a server that does not tell everything."""
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -113,3 +115,18 @@ def test_objects_without_a_namespace_are_where_the_context_is(tmp_path: Any) -> 
     (item,) = planner.inventory.of_kind("Pod")
     assert (item.key.namespace, item.raw["metadata"]["namespace"]) == ("shop", "shop")
     assert planner.inventory.copy().namespace == "shop"
+
+
+def test_an_inventory_is_freed_without_garbage_collection() -> None:
+    """The dashboard's simulator reads a cluster again and again, in a process that collects no garbage."""
+    objects = [node("n1"), pod("p")]
+    gc.collect()
+    gc.disable()
+    try:
+        planner = Planner(Settings(default_gates()))
+        planner.load_objects("cluster", objects)
+        inventory = weakref.ref(planner.inventory)
+        del planner
+        assert inventory() is None
+    finally:
+        gc.enable()
