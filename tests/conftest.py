@@ -11,10 +11,12 @@ import inspect
 import logging
 import os
 import re
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from pathlib import Path
 
 import pytest
 import uvloop
@@ -48,6 +50,9 @@ def pytest_configure() -> None:
     They keep compiled modules, or hundreds of processes compile all of them anew; and an inherited "ignore SIGINT",
     which shells give to background jobs and processes pass on to their children, is undone.
     """
+    beside = Path(sys.executable).with_name("kubectl")  # which `make test` puts there on a machine that has none
+    if not shutil.which("kubectl") and beside.exists():
+        os.environ.setdefault("KUBECTL", str(beside))
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

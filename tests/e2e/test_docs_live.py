@@ -37,6 +37,7 @@ _MASKS = (
     (re.compile(r"\b10\.128\.\d+\.\d+\b"), "10.128.0.0"),
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UID"),
     (re.compile(r"\b(\d+[dhms]){1,2}\b|<unknown>"), "AGE"),
+    (re.compile(r'(" deleted) from \S+ namespace'), r"\1"),  # which kubectl says since 1.34
     (re.compile(r"[ \t]+"), " "),
 )
 

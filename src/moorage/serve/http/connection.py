@@ -363,6 +363,8 @@ async def send_stream(connection: Connection, request: Request, stream: Stream) 
         return
     try:
         async for data in chunks:
+            if transport.is_closing():  # the client went while the next chunk was waited for
+                return
             if data:
                 transport.write(render_chunk(data) if chunked else data)
                 if connection.is_blocked:
@@ -384,7 +386,7 @@ async def send_stream(connection: Connection, request: Request, stream: Stream) 
         return
     finally:
         await _close(chunks)
-    if chunked:
+    if chunked and not transport.is_closing():  # which `is_lost` is told of a moment later
         transport.write(LAST_CHUNK)
 
 

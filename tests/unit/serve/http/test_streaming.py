@@ -2,11 +2,14 @@ import asyncio
 import datetime
 import ssl
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.log_text import log_text
 from tests.unit.serve.http.serving import connect, echo, serving
 
+from moorage.serve.http.connection import send_stream
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.http.receiving import Limits
 from moorage.serve.pki.credentials import open_credentials, server_names
@@ -241,3 +244,30 @@ async def test_a_source_that_does_not_end_although_it_was_asked_to_is_ended() ->
         await server.stop(5.0)
         assert source.closed.is_set()
         assert await client.chunk() == b""
+
+
+class _ClosedLater:
+    """A transport of uvloop that is closed after some writes, before its connection hears of it."""
+
+    def __init__(self, writes: int) -> None:
+        self.left = writes
+
+    def is_closing(self) -> bool:
+        return self.left == 0
+
+    def write(self, data: bytes) -> None:
+        if self.is_closing():
+            raise RuntimeError("the handler is closed")
+        self.left -= 1
+
+
+@pytest.mark.parametrize("writes", [1, 2])
+async def test_nothing_is_written_to_a_transport_that_is_closed_already(writes: int) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"one"
+
+    connection: Any = SimpleNamespace(
+        transport=_ClosedLater(writes), stopping=False, is_blocked=False, task=None, is_lost=lambda: False
+    )
+    await send_stream(connection, Request("GET", "/"), Stream(chunks()))
+    assert connection.transport.left == 0
