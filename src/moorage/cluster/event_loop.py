@@ -4,6 +4,7 @@ import asyncio
 import gc
 import os
 import signal
+import ssl
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -65,8 +66,15 @@ def _collect_less() -> None:
     gc.enable()
 
 
+def _pass_over_abandoned_handshakes(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what no task was told of, but for TLS handshakes that were given up: uvloop reports each as a traceback."""
+    if "task" in context or not isinstance(context.get("exception"), ssl.SSLError):
+        loop.default_exception_handler(context)
+
+
 async def _run(make: Callable[[], C], started: Callable[[C], None]) -> SignalEnding:
     loop = asyncio.get_running_loop()
+    loop.set_exception_handler(_pass_over_abandoned_handshakes)
     ended: asyncio.Future[Any] = loop.create_future()  # with the signal's number
     with _signals_go_to(loop, ended):
         component = make()

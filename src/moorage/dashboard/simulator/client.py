@@ -142,6 +142,8 @@ class Simulator:
                 generation = Generation(next(self._generations), spec, forker, self._lost)
             except (OSError, ProcessGone) as error:
                 self._problem = f"the simulator cannot be started: {error}"
+                if self._zygote is not None:
+                    self._zygote.channel.close()  # it may have died a moment ago: the next try starts another one
                 continue
             if await self._is_usable(generation) or not forker.is_closed:
                 return
