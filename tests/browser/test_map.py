@@ -84,7 +84,8 @@ def test_nodes_are_grouped_by_zone_pool_label_and_taint(page: Page) -> None:
 
 
 def test_a_taint_colours_by_its_number(page: Page) -> None:
-    choose(page, "Colour by", "spot.example.com/failure-probability")
+    with page.expect_response("**/api/readings"):
+        choose(page, "Colour by", "spot.example.com/failure-probability")
     entries = page.locator(".legend-entry")
     expect(entries).to_have_text(["31", "151", "untainted6", "pending pods1"])
     colours = [pixel(page, name) for name in ("spot-1", "spot-2", "ondemand-1", "gpu-1")]
@@ -200,7 +201,8 @@ def test_a_node_that_does_not_exist_is_said_to_be_gone(files_dashboard: Visitor,
 
 
 def test_what_would_happen_is_painted_over(page: Page) -> None:
-    choose(page, "Colour by", "spot.example.com/failure-probability")
+    with page.expect_response("**/api/readings"):  # until then values are categories, in other colours
+        choose(page, "Colour by", "spot.example.com/failure-probability")
     before = pixel(page, "spot-1")
     page.evaluate("""async () => {
       const {cluster} = await import("/lib/cluster.js");
