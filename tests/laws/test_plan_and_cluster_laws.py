@@ -1,7 +1,7 @@
 """What a plan says is what a cluster does: the same objects, placements, reasons, refusals and eviction times.
 
 The cluster is the API server in memory with all controllers, the live scheduler and the kubelets, in virtual time; the
-plan is `moorage plan --at` of the same manifests. `EXCLUDED` names what worlds do not have yet, and why.
+plan is `moorage plan --at` of the same manifests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tests.laws.world_picture import Picture
 
 #: Long enough for every pod that waits to be tried again.
 SECONDS = 400.0
-EXCLUDED: dict[Dimension, str] = {}
 #: What is interesting together.
 GROUPS = {
     "nodes and workloads": (),
@@ -35,7 +34,7 @@ GROUPS = {
 
 
 def of_group(group: tuple[Dimension, ...]) -> frozenset[Dimension]:
-    return frozenset(group) - EXCLUDED.keys()
+    return frozenset(group)
 
 
 def law_of_one_truth(group: tuple[Dimension, ...], plan: Callable[[World, float], Picture]) -> None:
@@ -80,8 +79,6 @@ def without(*kinds: str) -> Callable[[World, float], Picture]:
     ],
 )
 def test_a_plan_that_ignores_a_kind_is_noticed(kind: str, dimension: Dimension) -> None:
-    if dimension in EXCLUDED:
-        pytest.skip(EXCLUDED[dimension])
     assert_notices(lambda: law_of_one_truth((dimension,), without(kind)))
 
 

@@ -88,7 +88,7 @@ def _is_kubernetes(key: str) -> bool:
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
-    """Yield one part. Arguments are none, or `kind` (taint, label or deviceTaint), `key` and `value`."""
+    """Yield one part. Arguments are absent, or `kind` (taint, label or deviceTaint), `key` and `value`."""
     simulation = base.simulation
     by_kind = {"taint": _Keys(TOLERATION), "label": _Keys(NODE_SELECTOR), "deviceTaint": _Keys(TOLERATION)}
     tainted = _tainted_devices(simulation)

@@ -78,7 +78,7 @@ class _Condition(NamedTuple):
 
 
 def with_operator(expression: str, seconds: int | None = None) -> RuleForm:
-    """Return the toleration that matches the same taints, in the form that it has, or the reason why there is none."""
+    """Return the toleration that matches the same taints, in the form that it has, or the reason why no form has it."""
     root = parse(Source(expression))
     if isinstance(root, list):
         return RuleForm(TEXT, why_not="the expression does not compile")

@@ -37,7 +37,7 @@ RuleItem = Toleration | NodeSelectorRequirement
 
 
 class RuleForm(msgspec.Struct, frozen=True):
-    """A toleration or requirement in one form, or a sentence that says why there is none.
+    """A toleration or requirement in one form, or a sentence that says why that form cannot express it.
 
     `differs` says where it matches other values than the original; it is empty if it never does.
     """
@@ -58,7 +58,7 @@ class OtherForm(msgspec.Struct, frozen=True):
 
 
 def operator_of(symbol: str, form: str, place: OperatorPlace) -> str:
-    """Return the operator that compares numbers or versions in this way; empty if there is none."""
+    """Return the operator that compares numbers or versions in this way; empty if no operator does."""
     operators = comparisons_in(place, _KINDS[form, place])
     return next((name for name, comparison in operators.items() if comparison.symbol == symbol), "")
 
