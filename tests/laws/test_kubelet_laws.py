@@ -15,8 +15,9 @@ from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.run.actions import Remove, WriteStatus
 from moorage.run.admission import Admission
-from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
+from moorage.run.kubelet_state import KubeletState
 from moorage.run.simulated_pod import SimulatedPod
 
 Raw = dict[str, Any]

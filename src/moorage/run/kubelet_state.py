@@ -10,58 +10,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
 
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.run import pod_status as lifecycle
+from moorage.run.actions import Action, Remove, ReportDevices, ReportEvent, WriteStatus
 from moorage.run.admission import Admission, Load, Mounts, NotMounted
 from moorage.run.devices.claims import DeviceClaims, NotPrepared
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing, is_resized, report_resize, resize
 from moorage.run.simulated_pod import NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
 
-Raw = dict[str, Any]
-
 #: Delays between attempts to mount volumes; the first failure is not reported.
 _FIRST_MOUNT_DELAY, _MAX_MOUNT_DELAY = 1.0, 122.0
 #: Delay between attempts to prepare claims on devices, after the first, silent one.
 _PREPARE_DELAY = 60.0
-
-
-class WriteStatus(NamedTuple):
-    """Write a pod's status, if it is still the same pod."""
-
-    key: str
-    uid: str
-    status: Raw
-
-
-class Remove(NamedTuple):
-    """Delete a stopped pod."""
-
-    key: str
-    uid: str
-
-
-class ReportEvent(NamedTuple):
-    """Record an event about a pod, or about one of its containers."""
-
-    pod: Pod
-    kind: str
-    reason: str
-    message: str
-    container: str = ""
-
-
-class ReportDevices(NamedTuple):
-    """Write the status of the devices of a claim that was prepared."""
-
-    claim: str
-
-
-Action = WriteStatus | Remove | ReportEvent | ReportDevices
 
 
 class KubeletState:
@@ -246,10 +210,10 @@ class KubeletState:
                 return
             if refusal is not None:
                 self.refused[refusal.reason] += 1
-                self._keep(key, SimulatedPod(pod, PodStage.OVER, now))
                 self._now_due.append(ReportEvent(pod, "Warning", refusal.reason, refusal.message))
-                status = lifecycle.rejected_status(pod, refusal, now)
-                self._now_due.append(WriteStatus(key, pod.metadata.uid, status))
+                life = self._keep(key, SimulatedPod(pod, PodStage.REFUSED, now))
+                life.refuse(refusal, now)
+                self._plan(key, life)
                 return
         load.add(pod)
         if phase == "Running":
@@ -277,7 +241,7 @@ class KubeletState:
         if pod.metadata.deletionTimestamp is not None:
             if life.stage is PodStage.REMOVED:
                 return  # only finalizers keep it
-            if life.stage is PodStage.OVER:
+            if life.stage in (PodStage.OVER, PodStage.REFUSED):
                 life.stage = PodStage.REMOVED
                 self._now_due.append(Remove(key, pod.metadata.uid))
             elif life.stage is not PodStage.STOPPING or _grace(pod) != _grace(old):
@@ -324,6 +288,9 @@ class KubeletState:
         elif step is PodStep.GET_READY:
             life.is_ready = True
             yield self._write(key, life, life.doing(), now)
+        elif step is PodStep.REFUSE and life.refusal is not None:
+            self._end(life)
+            yield WriteStatus(key, pod.metadata.uid, lifecycle.rejected_status(pod, life.refusal, now))
         elif step is PodStep.OVERDUE:
             yield ReportEvent(pod, "Normal", *lifecycle.DEADLINE_EXCEEDED)
             ended = life.ended(now, TERMINATED, lifecycle.DEADLINE_EXCEEDED)

@@ -20,12 +20,13 @@ from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.run.actions import Remove, ReportDevices, ReportEvent, WriteStatus
 from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims, awaits_driver
 from moorage.run.devices.drivers import DeviceDrivers
 from moorage.run.devices.spec import DeviceSet
 from moorage.run.heartbeats import Heartbeats
-from moorage.run.kubelet_state import KubeletState, Remove, ReportDevices, ReportEvent, WriteStatus
+from moorage.run.kubelet_state import KubeletState
 from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
 from moorage.run.status_writers import ClaimWriter, PodWriter
 from moorage.telemetry.metrics import Labels, Metrics

@@ -11,6 +11,7 @@ from moorage.model.go.times import DurationError, parse_duration, seconds_of
 from moorage.model.types.container import Probe
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
+from moorage.run.admission import Refusal
 from moorage.run.last_result_cache import remember_last
 from moorage.run.pod_status import Doing, PodResize
 
@@ -98,12 +99,19 @@ NEVER = float("inf")
 FIRST_BACKOFF, MAX_BACKOFF = 10, 300
 #: Seconds of running after which the back-off is reset.
 _GOOD_RUN = 2 * MAX_BACKOFF
+#: Seconds from the binding until a refusal is in the pod's status: the kubelet's watch, its sync loop and the queue of
+#: its status manager. A workload that replaces refused pods is as fast as that, instead of as fast as this machine.
+REFUSAL_DELAY = 1.0
 TERMINATED, KILLED = 128 + 15, 128 + 9
 
 
 class PodStage(Enum):
-    """PodStage of a pod. OVER: it has released its resources. REMOVED: its deletion was requested."""
+    """PodStage of a pod. REFUSED: its status is about to say so. OVER: it has released its resources.
 
+    REMOVED: its deletion was requested.
+    """
+
+    REFUSED = auto()
     STARTING = auto()
     RUNNING = auto()
     BACKING_OFF = auto()
@@ -115,6 +123,7 @@ class PodStage(Enum):
 class PodStep(Enum):
     """What comes next in a pod's life."""
 
+    REFUSE = auto()
     OVERDUE = auto()
     EXIT = auto()
     GET_READY = auto()
@@ -135,6 +144,7 @@ class SimulatedPod:
         "is_ready",
         "last",
         "pod",
+        "refusal",
         "resize",
         "restarts",
         "script",
@@ -149,6 +159,7 @@ class SimulatedPod:
         self.began = self.since = now  # when the pod arrived, and when its containers started last
         self.at = NEVER  # when containers start again or have stopped
         self.counted: Pod | None = None  # the pod as counted in the node's load
+        self.refusal: Refusal | None = None  # why the kubelet does not take the pod
         self.resize: PodResize | None = None  # what the containers have, if the pod was resized
         self.is_ready = False
         self.restarts = self.backoff = self.version = 0
@@ -164,6 +175,8 @@ class SimulatedPod:
             due, step = (exits, PodStep.EXIT) if exits <= ready else (ready, PodStep.GET_READY)
         elif stage is PodStage.STOPPING:
             return self.at, PodStep.REMOVE
+        elif stage is PodStage.REFUSED:
+            return self.at, PodStep.REFUSE
         elif stage is PodStage.OVER or stage is PodStage.REMOVED:
             return NEVER, PodStep.NOTHING
         else:
@@ -172,6 +185,10 @@ class SimulatedPod:
         if deadline is not None and self.began + deadline <= due:
             return self.began + deadline, PodStep.OVERDUE
         return due, step
+
+    def refuse(self, refusal: Refusal, now: float) -> None:
+        """Have the pod's status say so after the time that this takes a kubelet."""
+        self.stage, self.refusal, self.at = PodStage.REFUSED, refusal, now + REFUSAL_DELAY
 
     def start(self, now: float) -> None:
         self.stage, self.since, self.at = PodStage.RUNNING, now, NEVER

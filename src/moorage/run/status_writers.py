@@ -12,8 +12,8 @@ from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client, PatchType, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
+from moorage.run.actions import Raw, Remove, WriteStatus
 from moorage.run.devices.claims import DeviceClaims, Simulates, device_statuses
-from moorage.run.kubelet_state import Raw, Remove, WriteStatus
 from moorage.telemetry.logs import get_logger
 
 FIRST_RETRY, LAST_RETRY = 1.0, 30.0

@@ -9,6 +9,7 @@ from moorage.client.protocol import Client
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS
 from moorage.run.kubelets import Kubelets
+from moorage.run.simulated_pod import REFUSAL_DELAY
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.verbs.api import Api
@@ -58,6 +59,10 @@ class Simulation:
     async def settle(self, seconds: float = 0.001) -> None:
         """Let everybody do what they can do within this time."""
         await asyncio.sleep(seconds)
+
+    async def refusals(self) -> None:
+        """Wait until kubelets have reported the pods that they refuse."""
+        await self.settle(REFUSAL_DELAY + 0.001)
 
     async def node(self, name: str = "n1", taints: Any = (), labels: Any = None, **allocatable: str) -> None:
         amounts = {"cpu": "4", "memory": "8Gi", "pods": "10", **allocatable}

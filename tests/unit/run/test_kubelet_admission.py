@@ -8,6 +8,7 @@ from tests.unit.run.simulation import Simulation, container, simulating
 
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
+from moorage.run.simulated_pod import REFUSAL_DELAY
 
 _OFF = gates_from({})
 _ALL = gates_from({"AllAlpha": True})
@@ -33,6 +34,7 @@ _SLA = {"key": "sla", "value": "950", "effect": "NoExecute"}
 async def test_refused_pod_fails(spec: dict[str, Any], reason: str, message: str, simulation: Simulation) -> None:
     await simulation.node()
     await simulation.pod(**spec)
+    await simulation.refusals()
     status = await simulation.status()
     assert status["phase"] == "Failed"
     assert status["observedGeneration"] == 1
@@ -50,9 +52,11 @@ async def test_ports_and_numbers_of_pods_are_counted(simulation: Simulation) -> 
     await simulation.node(pods="2")
     await simulation.pod("a", containers=[port])
     await simulation.pod("b", containers=[port])
+    await simulation.refusals()
     assert (await simulation.status("b"))["reason"] == "NodePorts"
     await simulation.pod("c")
     await simulation.pod("d")
+    await simulation.refusals()
     said = "Pod was rejected: Node didn't have enough resource: pods, requested: 1, used: 2, capacity: 2"
     assert (await simulation.status("d"))["message"] == said
     await simulation.client.delete(KINDS.POD, "a", "default")
@@ -77,6 +81,7 @@ async def test_taints_are_compared_as_the_gates_allow(toleration: dict[str, Any]
     async with simulating(gates) as world:
         await world.node(taints=[_SLA])
         await world.pod(tolerations=[toleration])
+        await world.refusals()
         status = await world.status()
         assert status["phase"] == ("Running" if is_taken else "Failed")
         if not is_taken:
@@ -94,6 +99,7 @@ async def test_a_kubelet_whose_gate_is_off_does_not_see_the_toleration(toleratio
         await world.start()
         await world.node(taints=[_SLA])
         await world.pod(tolerations=[toleration])
+        await world.refusals()
         assert (await world.status())["reason"] == "TaintToleration"
 
 
@@ -106,6 +112,7 @@ async def test_expressions_are_compiled_once_for_all_nodes(caplog: pytest.LogCap
             await world.pod(name, tolerations=tolerations)
             assert await world.phase(name) == "Running"
         await world.pod("d", "n2", tolerations=tolerations)
+        await world.refusals()
         assert await world.phase("d") == "Failed"
         assert world.measured("kubelet_cel_cache_hits_total") == "kubelet_cel_cache_hits_total 3"
         assert world.measured("kubelet_cel_cache_misses_total") == "kubelet_cel_cache_misses_total 1"
@@ -118,6 +125,7 @@ async def test_unreadable_taint_is_logged(caplog: pytest.LogCaptureFixture) -> N
     async with simulating(_ALL) as world:
         await world.node(taints=[{**_SLA, "value": "gold"}])
         await world.pod(tolerations=[{"key": "sla", "operator": "Gt", "value": "1"}])
+        await world.refusals()
         assert await world.phase() == "Failed"
     said = log_text(caplog)
     assert 'node="n1"' in said
@@ -138,4 +146,40 @@ async def test_running_pods_stay_when_capacity_shrinks(simulation: Simulation) -
     less = {"status": {"allocatable": {"cpu": "1"}, "capacity": {"cpu": "1"}}}
     await simulation.client.patch(KINDS.NODE, "n1", "", less, subresource="status")
     await simulation.pod("c")
+    await simulation.refusals()
     assert [await simulation.phase(name) for name in "abc"] == ["Running", "Running", "Failed"]
+
+
+async def test_a_refused_pod_is_pending_until_its_kubelet_has_written_its_status(simulation: Simulation) -> None:
+    await simulation.node()
+    await simulation.pod(nodeSelector={"disk": "ssd"})
+    await simulation.settle(REFUSAL_DELAY / 2)
+    assert await simulation.phase() == "Pending"
+    assert [reason for _, _, reason, _ in simulation.reports] == ["NodeAffinity"]
+    await simulation.settle(REFUSAL_DELAY)
+    assert await simulation.phase() == "Failed"
+
+
+async def test_a_pod_that_is_replaced_whenever_it_is_refused_is_refused_once_per_delay(simulation: Simulation) -> None:
+    await simulation.node()
+    began, refusals = simulation.now(), 20
+    for number in range(refusals):
+        await simulation.pod(f"p{number}", nodeSelector={"disk": "ssd"})
+        while await simulation.phase(f"p{number}") != "Failed":
+            await simulation.settle(0.01)
+    assert simulation.now() - began >= refusals * REFUSAL_DELAY
+
+
+async def test_a_pod_that_is_deleted_before_its_status_tells_the_refusal_goes_at_once(simulation: Simulation) -> None:
+    await simulation.node()
+    await simulation.pod(nodeSelector={"disk": "ssd"}, simulate={"stop-delay": "20s"})
+    await simulation.client.delete(KINDS.POD, "p", "default")
+    await simulation.settle()
+    assert not await simulation.exists()
+
+
+async def test_a_refused_pod_takes_no_room_while_its_refusal_is_on_its_way(simulation: Simulation) -> None:
+    await simulation.node(cpu="1")
+    await simulation.pod("refused", nodeSelector={"disk": "ssd"})
+    await simulation.pod("taken")
+    assert await simulation.phase("taken") == "Running"

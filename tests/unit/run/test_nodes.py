@@ -107,6 +107,7 @@ async def test_pods_wait_for_their_node(simulation: Simulation) -> None:
     await simulation.settle()
     assert await simulation.phase("a") == "Running"
     await simulation.pod("c")
+    await simulation.refusals()
     assert await simulation.phase("c") == "Failed"
 
 

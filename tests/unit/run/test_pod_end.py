@@ -7,7 +7,7 @@ from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.meta import ObjectMeta, OwnerReference
 from moorage.model.types.pod import Pod
-from moorage.run.simulated_pod import script_of
+from moorage.run.simulated_pod import REFUSAL_DELAY, script_of
 
 
 @pytest.mark.parametrize(
@@ -116,10 +116,11 @@ async def test_a_deleted_pod_has_its_grace_period(
     await simulation.pod(terminationGracePeriodSeconds=grace, simulate={"stop-delay": takes})
     await simulation.client.delete(KINDS.POD, "p", "default")
     if gone_after:
-        await simulation.settle(gone_after - 0.5)
+        await simulation.settle(gone_after - 0.5 - REFUSAL_DELAY)
+        await simulation.pod("early")
+        await simulation.refusals()
         assert await simulation.exists()
         assert (await simulation.conditions())["Ready"] == "True"
-        await simulation.pod("early")
         assert (await simulation.status("early"))["reason"] == "OutOfcpu"
     await simulation.settle(1)
     assert not await simulation.exists()

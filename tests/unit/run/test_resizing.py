@@ -32,6 +32,7 @@ async def test_a_resize_that_fits_is_done(simulation: Simulation) -> None:
     assert status["observedGeneration"] == 2
     assert not await pending(simulation)
     await simulation.pod("q", containers=[container(resources={"requests": {"cpu": "2"}})])
+    await simulation.refusals()
     assert await simulation.phase("q") == "Failed"  # the node has no room for it any more
 
 

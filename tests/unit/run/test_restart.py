@@ -50,6 +50,7 @@ async def test_those_that_run_keep_their_place_before_those_that_wait(simulation
     await simulation.stop()
     await simulation.pod("a")
     await simulation.start()
+    await simulation.refusals()
     assert (await simulation.phase("z"), await simulation.phase("a")) == ("Running", "Failed")
 
 

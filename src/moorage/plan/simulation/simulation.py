@@ -37,9 +37,10 @@ from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS
 from moorage.plan.simulation.evictions import Evictions
 from moorage.plan.simulation.pod_history import PodHistory
 from moorage.plan.simulation.scheduling import SimulatedScheduler
+from moorage.run.actions import Remove, WriteStatus
 from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims
-from moorage.run.kubelet_state import KubeletState, Remove, WriteStatus
+from moorage.run.kubelet_state import KubeletState
 from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
 from moorage.run.simulated_pod import COMPLETES_AFTER
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
@@ -326,7 +327,8 @@ class Simulation:
             if soon > quiet_since + PATIENCE:
                 soon = _INFINITY
             evicts = self.controllers.next_time(only=EVICTIONS)
-            if evicts < soon and awaits_eviction():
+            # Time that passes for another reason passes the evictions on its way, each at its own moment.
+            if evicts < soon and (soon <= limit or awaits_eviction()):
                 soon = evicts
             if self.stopped or soon > limit:
                 return
