@@ -51,7 +51,7 @@ def story_of(steps: list[Step]) -> list[tuple[Step, list[dict[str, Any]]]]:
 def evictions_in_plan(world: World, steps: list[Step]) -> Counter[Line] | None:
     """Play the changes one after the other on one simulation; None if pods are evicted without end."""
     planner = Planner(Settings(world.gates, others=world.others))
-    planner.load_objects("world", world.documents)
+    planner.load_objects(world.documents)
     simulation = planner.build(lives=True)
     outcome = planner.plan(simulation, until=REST_SECONDS)
     evicted: Counter[Line] = Counter()

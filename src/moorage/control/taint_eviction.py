@@ -9,12 +9,9 @@ by the current tolerations; a pod that is being deleted is left alone, and so is
 being evaluated.
 """
 
-import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import NamedTuple
-
-import msgspec
 
 from moorage.client.protocol import Object, PatchType
 from moorage.control.framework.actions import NORMAL, NOTHING, Action, Delete, Patch, Plan, Raw, Report, patch_status
@@ -23,100 +20,13 @@ from moorage.control.framework.toleration_reader import TolerationReader
 from moorage.control.framework.workloads import disruption_target
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Undecided
-from moorage.match.taint_eviction import Eviction, When, decide_eviction
+from moorage.match.eviction_clock import Deadline, added_at, countdown, deadline, noticed_text, placed_at
+from moorage.match.taint_eviction import Eviction, When, decide_eviction, no_execute
 from moorage.match.tolerations import TolerationSet, compile_tolerations
-from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, Toleration
 from moorage.model.well_known.taints import NO_EXECUTE
-
-#: Clocks of two machines may differ by as much, and times are whole seconds.
-TOLERATED_SKEW = 5.0
-_LONGEST = (2**63 - 1) // 10**9
-
-
-def added_at(taint: Taint, now: float) -> float | None:
-    """Return when the taint was added, if known."""
-    added = seconds_of(taint.timeAdded)
-    return added if added is not None and added <= now + TOLERATED_SKEW else None
-
-
-def placed_at(pod: Pod, now: float) -> float:
-    """Return when the pod was bound; minus infinity if unknown."""
-    placed = None
-    for condition in pod.status.conditions:
-        if condition.type == "PodScheduled" and condition.status == "True":
-            placed = seconds_of(condition.lastTransitionTime)
-    if placed is None:
-        placed = seconds_of(pod.metadata.creationTimestamp)
-    return placed if placed is not None and placed <= now + TOLERATED_SKEW else -math.inf
-
-
-class Countdown(NamedTuple):
-    """The deadline, None while a timeAdded is missing; and when the timer of each taint began."""
-
-    due: float | None
-    begun: dict[str, float]
-
-
-def countdown(
-    taints: Iterable[Taint],
-    eviction: Eviction,
-    pod: Pod,
-    now: float,
-    *,
-    begun: Mapping[str, float],
-    changed: Collection[str],
-) -> Countdown:
-    """Return when the time that the pod tolerates these taints is over.
-
-    `eviction.used`: the toleration for each taint; `begun`: earlier timers of this pod by taint key; `changed`: keys
-    whose `timeAdded` belongs to an earlier value.
-    """
-    placed = placed_at(pod, now)
-    begins: dict[str, float] = {}
-    first: float | None = math.inf
-    for taint, toleration in zip(taints, eviction.used, strict=True):
-        seconds = toleration.tolerationSeconds
-        if seconds is None or seconds > _LONGEST:
-            continue
-        known = [begun.get(taint.key), added_at(taint, now) if taint.key not in changed else None]
-        since = min((time for time in known if time is not None and time <= now + TOLERATED_SKEW), default=None)
-        if since is None:
-            first = None
-            continue
-        begins[taint.key] = since
-        first = min(first, max(since, placed) + seconds) if first is not None else None
-    return Countdown(first, begins)
-
-
-def noticed_text(now: float) -> str:
-    """Format a time, rounded up, so that no pod is evicted too early."""
-    return time_text(math.ceil(now))
-
-
-def deadline(
-    taints: Iterable[Taint],
-    eviction: Eviction,
-    pod: Pod,
-    now: float,
-    *,
-    begun: Mapping[str, float],
-    changed: Collection[str],
-) -> float:
-    """Return when a pod has to leave, if its node has these taints and a missing `timeAdded` is written down now."""
-    if eviction.when is not When.AFTER:
-        return now if eviction.when is When.NOW else math.inf
-    written = [
-        msgspec.structs.replace(taint, timeAdded=noticed_text(now))
-        if taint.key in changed or added_at(taint, now) is None
-        else taint
-        for taint in taints
-    ]
-    due = countdown(written, eviction, pod, now, begun=begun, changed=()).due
-    return math.inf if due is None else due
-
 
 _REMEMBERED = 4096
 Taints = tuple[Taint, ...]
@@ -295,7 +205,7 @@ class TaintEvictionController(Controller):
         waited = self._waiting.get(key)
         known = waited.begun if waited is not None and waited.pod.uid == found.uid else {}
         changed = self._changed.get(node, {})
-        due, begun = countdown(taints, eviction, pod, now, begun=known, changed=changed)
+        due, begun, _ = countdown(taints, eviction, pod, now, begun=known, changed=changed)
         self._waiting[key] = _Waiting(found, begun)
         if due is None:
             # The node's key writes timeAdded, and that change brings this pod here again.
@@ -310,7 +220,7 @@ class TaintEvictionController(Controller):
         """The pods whose timers run, as they were when last looked at."""
         return [waiting.pod for waiting in self._waiting.values()]
 
-    def foresee(self, found: Object, taints: Taints, eviction: Eviction, now: float) -> float:
+    def foresee(self, found: Object, taints: Taints, eviction: Eviction, now: float) -> Deadline:
         """Return when a pod would have to leave if its node got these NoExecute taints now."""
         waited = self._waiting.get(found.key)
         begun = waited.begun if waited is not None and waited.pod.uid == found.uid else {}
@@ -338,11 +248,6 @@ class TaintEvictionController(Controller):
         if isinstance(plan.actions[-1], Delete):
             self._deletions.inc()
             self._latency.observe(max(0.0, now - self._evicted.get(key, now)))
-
-
-def no_execute(node: Node) -> Taints:
-    taints = node.spec.taints
-    return tuple(taint for taint in taints if taint.effect == NO_EXECUTE) if taints else ()
 
 
 def _is_marked(pod: Pod, wanted: Raw) -> bool:

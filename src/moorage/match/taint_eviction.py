@@ -11,10 +11,10 @@ from enum import StrEnum
 
 import msgspec
 
-from moorage.match.taint_messages import describe_taint
+from moorage.match.taint_messages import describe_taint, describe_toleration
 from moorage.match.tolerations import TolerationSet
 from moorage.model.go.integers import INT64_MAX, wrap64
-from moorage.model.types.node import Taint
+from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Toleration
 from moorage.model.well_known.taints import NO_EXECUTE
 
@@ -52,7 +52,7 @@ def decide_eviction(taints: Iterable[Taint], tolerations: TolerationSet) -> Evic
             continue
         tolerated = tolerations.first_matching(taint)
         if tolerated is None:
-            return Eviction(When.NOW, because=tolerations.explain(taint) or "", all_tolerated=False)
+            return Eviction(When.NOW, because=_not_tolerated(taint, tolerations), all_tolerated=False)
         used.append(tolerated[1])
         if tolerated[1].tolerationSeconds is not None:
             limited.append((tolerated[1].tolerationSeconds, taint))
@@ -60,13 +60,32 @@ def decide_eviction(taints: Iterable[Taint], tolerations: TolerationSet) -> Evic
         return Eviction(When.NEVER, -1, used=tuple(used))
     seconds, taint = min(limited, key=lambda limit: limit[0])
     if seconds <= 0:
-        why = f"taint {describe_taint(taint)} is tolerated for 0 seconds"
-        return Eviction(When.NOW, because=why, used=tuple(used))
+        return Eviction(When.NOW, because=tolerated_for(taint, 0), used=tuple(used))
     nanoseconds = _as_duration(seconds)
     if nanoseconds < 0:
         return Eviction(When.NEVER, nanoseconds, used=tuple(used))
-    why = f"taint {describe_taint(taint)} is tolerated for {nanoseconds // _SECOND} seconds only"
-    return Eviction(When.AFTER, nanoseconds, why, used=tuple(used))
+    return Eviction(When.AFTER, nanoseconds, tolerated_for(taint, nanoseconds // _SECOND), used=tuple(used))
+
+
+def _not_tolerated(taint: Taint, tolerations: TolerationSet) -> str:
+    """Write `30 < 5 is false (taint fp=30, toleration Lt 5)`: what is false first."""
+    compared = [matcher for matcher in tolerations.matchers if matcher.concerns(taint)]
+    if not compared:
+        return (tolerations.explain(taint) or "").removeprefix("taint ")
+    first = f"{compared[0].why_false(taint)} (taint {describe_taint(taint)}, "
+    others = [matcher.reason(taint) or "" for matcher in compared[1:]]
+    return "; ".join([f"{first}{describe_toleration(compared[0].toleration)})", *others])
+
+
+def tolerated_for(taint: Taint, seconds: int) -> str:
+    """Write `fp=3 is tolerated for 30 s`: why a pod leaves although it tolerates the taint."""
+    return f"{describe_taint(taint)} is tolerated for {seconds:,} s"
+
+
+def no_execute(node: Node) -> tuple[Taint, ...]:
+    """Return the taints of a node that evict pods."""
+    taints = node.spec.taints
+    return tuple(taint for taint in taints if taint.effect == NO_EXECUTE) if taints else ()
 
 
 def _as_duration(seconds: int) -> int:

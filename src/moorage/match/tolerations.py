@@ -130,8 +130,12 @@ class TolerationMatcher:
                 return f"its effect is {shown(taint.effect)}, the toleration's is {shown(toleration.effect)}"
             if toleration.key not in ("", taint.key):
                 return f"its key is {shown(taint.key)}, the toleration's is {shown(toleration.key)}"
-        why = self.never or self._why_false(taint)
+        why = self.why_false(taint)
         return f"{why} ({describe_toleration(toleration)})" if why else None
+
+    def why_false(self, taint: Taint) -> str | None:
+        """Return what is false of a taint that this toleration concerns, such as `30 < 5 is false`."""
+        return self.never or self._why_false(taint)
 
     def explain(self, taint: Taint) -> str | None:
         """One sentence with the inequality that does not hold; None exactly when `match` is true."""

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.client.protocol import Object
-from moorage.control.taint_eviction import Taints, no_execute
-from moorage.match.taint_eviction import Eviction, When
+from moorage.control.taint_eviction import Taints
+from moorage.match.taint_eviction import Eviction, When, no_execute
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.model.well_known.taints import NO_EXECUTE
@@ -67,10 +67,10 @@ def forecast_evictions(
                 tolerated += 1
             elif eviction.when is When.NOW:
                 planned.append(PlannedEviction(pod, 0, eviction.because))
-            elif (due := evictions.due(pod, new, eviction)) - now > limit:
+            elif (clock := evictions.deadline_by(eviction, pod, new)).due - now > limit:
                 tolerated += 1
             else:
-                planned.append(PlannedEviction(pod, max(0, round(due - now)), eviction.because))
+                planned.append(PlannedEviction(pod, clock.seconds, clock.because))
     for timer in evictions.node_timers():
         if timer.pod.view.spec.nodeName not in changed and timer.due - now <= limit:
             planned.append(PlannedEviction(timer.pod, max(0, round(timer.due - now)), timer.because))

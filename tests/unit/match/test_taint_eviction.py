@@ -51,9 +51,9 @@ def test_when(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], wh
 
 def test_eviction_names_the_deciding_taint() -> None:
     unmatched = decide_eviction([A], compile_tolerations([], GATES))
-    assert unmatched.because == "taint a=5 is not tolerated: no toleration is for its key and effect"
+    assert unmatched.because == "a=5 is not tolerated: no toleration is for its key and effect"
     limited = decide_eviction([A, B], compile_tolerations([exists("a", 9), exists("b", 3)], GATES))
-    assert limited.because == "taint b is tolerated for 3 seconds only"
+    assert limited.because == "b is tolerated for 3 s"
 
 
 def test_tolerations_whose_gate_is_off_do_not_count() -> None:

@@ -82,7 +82,7 @@ def _read(stream: BinaryIO, messages: "queue.SimpleQueue[list[CelQuestion]]") ->
 
 def main() -> None:
     """Answer questions until the parent is gone."""
-    for number in (signal.SIGINT, signal.SIGTERM):  # the parent ends it
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # the parent ends it
         signal.signal(number, signal.SIG_IGN)
     with suppress(OSError):
         os.nice(_NICENESS)

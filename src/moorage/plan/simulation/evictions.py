@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.taint_eviction import TaintEvictionController, Taints, deadline, no_execute
+from moorage.control.taint_eviction import TaintEvictionController, Taints
 from moorage.match.devices.eviction import (
     DeviceEviction,
     PublishedDevices,
@@ -19,7 +19,8 @@ from moorage.match.devices.eviction import (
 )
 from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.match.evaluation.accounts import Undecided
-from moorage.match.taint_eviction import Eviction, When, decide_eviction
+from moorage.match.eviction_clock import NO_DEADLINE, Deadline, deadline
+from moorage.match.taint_eviction import Eviction, When, decide_eviction, no_execute
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, Component, GateSet
 from moorage.model.kinds import KINDS
@@ -72,13 +73,16 @@ class Evictions:
         except Undecided:
             return None
 
-    def due(self, pod: Object, taints: Taints, eviction: Eviction | None) -> float:
+    def deadline(self, pod: Object, taints: Taints) -> Deadline:
         """Return when a pod has to leave if its node has these NoExecute taints."""
-        if eviction is None:
-            return _INFINITY
+        eviction = self.decide(taints, pod.view.spec.tolerations)
+        return self.deadline_by(eviction, pod, taints) if eviction is not None else NO_DEADLINE
+
+    def deadline_by(self, eviction: Eviction, pod: Object, taints: Taints) -> Deadline:
+        """Return when a pod has to leave by this decision about the taints."""
         now, controller = self._simulation.clock.now, self.controller()
         if controller is None:
-            return deadline(taints, eviction, pod.view, now, begun={}, changed=())
+            return deadline(taints, eviction, pod.view, now)
         return controller.foresee(pod, taints, eviction, now)
 
     def controller(self) -> TaintEvictionController | None:
@@ -95,9 +99,9 @@ class Evictions:
                 continue
             node = world.view(KINDS.NODE, pod.view.spec.nodeName)
             taints = no_execute(node) if node is not None else ()
-            eviction = self.decide(taints, pod.view.spec.tolerations)
-            if eviction is not None and eviction.when is When.AFTER:
-                yield Timer(pod, self.due(pod, taints, eviction), eviction.because)
+            clock = self.deadline(pod, taints)
+            if clock.when is When.AFTER:
+                yield Timer(pod, clock.due, clock.because)
 
     # -- taints of devices --------------------------------------------------------------------------------------------
 
@@ -163,5 +167,4 @@ class Evictions:
         if actor not in EVICTIONS:
             return ""
         node = self._simulation.world.view(KINDS.NODE, pod.view.spec.nodeName)
-        eviction = self.decide(no_execute(node) if node is not None else (), pod.view.spec.tolerations)
-        return eviction.because if eviction is not None else ""
+        return self.deadline(pod, no_execute(node) if node is not None else ()).because
