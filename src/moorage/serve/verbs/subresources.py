@@ -200,7 +200,7 @@ async def put_scale(api: Registry, ref: Ref, document: Raw, options: WriteOption
     metadata = dict(document["metadata"])
     check_namespace(ref.kind, ref.namespace, metadata)
     check_name(metadata, ref.name)
-    return (await _write(api, ref, lambda old: (document, ()), options))[0]
+    return (await _write(api, ref, lambda old: (document, ()), options, is_patch=False))[0]
 
 
 async def patch_scale(api: Registry, ref: Ref, patch: Patch, options: WriteOptions) -> Raw:
@@ -228,7 +228,7 @@ async def patch_scale_and_warn(
                 raise error.warned(warnings) from None
         return new, warnings
 
-    return await _write(api, ref, make, options)
+    return await _write(api, ref, make, options, is_patch=True)
 
 
 async def _apply(api: Registry, ref: Ref, patch: Raw, options: WriteOptions) -> Raw:
@@ -250,7 +250,12 @@ async def _apply(api: Registry, ref: Ref, patch: Raw, options: WriteOptions) -> 
 
 
 async def _write(
-    api: Registry, ref: Ref, make: Callable[[Raw], tuple[Raw, Sequence[str]]], options: WriteOptions
+    api: Registry,
+    ref: Ref,
+    make: Callable[[Raw], tuple[Raw, Sequence[str]]],
+    options: WriteOptions,
+    *,
+    is_patch: bool,
 ) -> tuple[Raw, Sequence[str]]:
     kind, namespace, name = ref
 
@@ -266,7 +271,9 @@ async def _write(
         check_namespace(kind, namespace, scale["metadata"])
         check_name(scale["metadata"], name)
         new = apply_scale(kind, old, scale)
-        expected = expected_revision(kind, name, new)
+        # A patch without a revision has that of the Scale it was applied to: it is meant for whichever is there.
+        is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
+        expected = None if is_patch and is_same else expected_revision(kind, name, new)
         # Replicas without an owner get none, as Kubernetes does not begin to track those of a Scale.
         manager = options.manager if owners else None
         try:

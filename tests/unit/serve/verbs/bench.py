@@ -1,5 +1,6 @@
 """An API on an empty store, whose clock, uids and suffixes are the test's."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager
 from itertools import count
@@ -94,3 +95,14 @@ async def refused(attempt: Awaitable[object]) -> tuple[int, str]:
     with pytest.raises(ApiError) as refusal:
         await attempt
     return refusal.value.code, refusal.value.message
+
+
+def write_late(api: Api) -> None:
+    """Let other requests run before each change is stored, as a durable store does."""
+    update = api.store.update
+
+    async def late(*arguments: Any, **options: Any) -> Stored:
+        await asyncio.sleep(0)
+        return await update(*arguments, **options)
+
+    api.store.update = late  # type: ignore[method-assign]

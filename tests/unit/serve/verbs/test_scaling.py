@@ -1,14 +1,15 @@
 """Scale: read, put, patched and applied; the workload follows, and its entries say who did it."""
 
+import asyncio
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import DRY, ME, Raw, deployment, make, read, refused
+from tests.unit.serve.verbs.bench import DRY, ME, Raw, deployment, make, pod, read, refused, shown, write_late
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH, Patch
+from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, Patch, patch_object
 from moorage.serve.verbs.subresources import get_scale, patch_scale, put_scale
 
 
@@ -105,3 +106,51 @@ async def test_a_scale_is_applied(api: Api) -> None:
     other = patch_scale(api, WHERE, Patch(APPLY, scale(5, "Deployment")), forced)
     assert (await refused(other))[0] == 400
     assert await replicas(api) == 5
+
+
+@pytest.mark.parametrize("language", [MERGE_PATCH, JSON_PATCH, APPLY])
+async def test_concurrent_patches_of_a_scale_are_retried(language: str, api: Api) -> None:
+    await make(api, KINDS.DEPLOYMENT, deployment("web", 1))
+    write_late(api)
+
+    def patch(count: int) -> Any:
+        if language == JSON_PATCH:
+            return [{"op": "replace", "path": "/spec/replicas", "value": count}]
+        return scale(count) if language == APPLY else {"spec": {"replicas": count}}
+
+    force = True if language == APPLY else None
+    patches = [
+        patch_scale(api, WHERE, Patch(language, patch(count)), WriteOptions(f"client-{count}", force=force))
+        for count in range(2, 74)
+    ]
+    counts = [answer["spec"]["replicas"] for answer in await asyncio.gather(*patches)]
+    assert counts == list(range(2, 74))
+
+
+async def test_a_patch_of_a_scale_that_names_an_old_revision_is_refused(api: Api) -> None:
+    made = await make(api, KINDS.DEPLOYMENT, deployment("web", 1))
+    patch = {"metadata": {"resourceVersion": str(made.stored.revision)}, "spec": {"replicas": 2}}
+    first, second = (patch_scale(api, WHERE, Patch(MERGE_PATCH, patch), ME) for _ in range(2))
+    assert (await first)["spec"] == {"replicas": 2}
+    assert (await refused(second))[0] == 409
+
+
+@pytest.mark.parametrize("subresource", ["status", "ephemeralcontainers", "resize"])
+async def test_concurrent_patches_of_other_subresources_are_retried(subresource: str, api: Api) -> None:
+    made = pod("p")
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1"}}
+    await make(api, KINDS.POD, made)
+    where = Ref(KINDS.POD, "default", "p")
+    write_late(api)
+
+    def patch(number: int) -> Raw:
+        if subresource == "status":
+            return {"status": {"conditions": [{"type": f"example.com/c{number}", "status": "True"}]}}
+        if subresource == "resize":
+            requests = {"resources": {"requests": {"cpu": f"{number + 1}m"}}}
+            return {"spec": {"containers": [{"name": "c", **requests}]}}
+        return {"spec": {"ephemeralContainers": [{"name": f"debug-{number}", "image": "busybox"}]}}
+
+    patches = (patch_object(api, where, Patch(STRATEGIC_MERGE, patch(n)), ME, subresource) for n in range(30))
+    written = [shown(KINDS.POD, outcome) for outcome in await asyncio.gather(*patches)]
+    assert len({stored["metadata"]["resourceVersion"] for stored in written}) == 30
