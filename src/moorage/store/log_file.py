@@ -7,6 +7,7 @@ The version of the file is SQLite's `user_version`; step n of `MIGRATIONS` leads
 transaction, and an empty file is version 0. Kubernetes: etcd's bbolt file and its write-ahead log.
 """
 
+import errno
 import fcntl
 import os
 import sqlite3
@@ -66,6 +67,14 @@ class DataDirectory:
 
     def close(self) -> None:
         os.close(self._lock)
+
+
+def write_problem(error: Exception) -> str:
+    """Return why a file could not be written; a full disk by its name, which SQLite does not tell from a full file."""
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if is_full or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return "the disk is full: no space left on device"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _lock(descriptor: int) -> None:

@@ -14,7 +14,7 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
-from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, StoreUnusable
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, StoreUnusable, write_problem
 from moorage.store.partition import Forgotten, Partition, wake
 from moorage.store.protocol import (
     Change,
@@ -288,7 +288,7 @@ def _write_file(path: Path, values: Sequence[Stored], reached: int) -> None:
                 file.append([(stored.revision, stored.key, stored.created, stored.value) for stored in some])
             file.forget([Forgotten(ALL_PARTS, reached, [])], reached)
     except (StoreUnusable, sqlite3.Error) as error:
-        raise StoreFailed(f"the copy could not be made: {error}") from None
+        raise StoreFailed(f"the copy could not be made: {write_problem(error)}") from None
 
 
 class Claims:

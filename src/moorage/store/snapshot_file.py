@@ -23,6 +23,7 @@ from moorage.store.log_file import (
     LogFile,
     StoreUnusable,
     sync,
+    write_problem,
 )
 from moorage.store.state import FIRST_REVISION
 
@@ -56,7 +57,7 @@ def write_snapshot(path: Path, fill: Callable[[Path], None], *, release: str, ta
         unfinished.replace(path)
         sync(path.parent)
     except sqlite3.Error as error:
-        raise StoreUnusable(f"{path} cannot be written: {error}") from None
+        raise StoreUnusable(f"{path} cannot be written: {write_problem(error)}") from None
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -19,7 +19,17 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
-from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, DataDirectory, LogFile, Migration, Row
+from moorage.store.log_file import (
+    ALL_PARTS,
+    MAX_ROWS,
+    MIGRATIONS,
+    REACHED,
+    DataDirectory,
+    LogFile,
+    Migration,
+    Row,
+    write_problem,
+)
 from moorage.store.memory import MemoryStore, Pending
 from moorage.store.partition import Forgotten, wake
 from moorage.store.protocol import Change, StoreError, StoreFailed
@@ -330,6 +340,6 @@ def _settling(done: "asyncio.Future[None]", failure: str) -> Callable[[Exception
         if error is None:
             done.set_result(None)
         else:
-            done.set_exception(StoreFailed(f"{failure}: {error}"))
+            done.set_exception(StoreFailed(f"{failure}: {write_problem(error)}"))
 
     return settle

@@ -28,7 +28,7 @@ from moorage.cluster.kept.kept_cluster import KeptCluster
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
 from moorage.serve.requests.web_paths import DESCRIPTION_PATH, SNAPSHOT_PATH
-from moorage.store.log_file import DataDirectory, LogFile, StoreUnusable
+from moorage.store.log_file import DataDirectory, LogFile, StoreUnusable, write_problem
 from moorage.store.snapshot_file import SnapshotInfo, read_snapshot, restore_snapshot, revision_of, write_snapshot
 from moorage.store.sqlite import FILE_NAME
 
@@ -112,7 +112,7 @@ def _write(file: Path, fill: Callable[[Path], None], description: str, *, force:
     except StoreUnusable as error:
         raise SnapshotError(str(error)) from None
     except OSError as error:
-        raise SnapshotError(f"{file} cannot be written: {error.strerror}") from None
+        raise SnapshotError(f"{file} cannot be written: {write_problem(error)}") from None
 
 
 def restore_cluster(file: Path, cluster: KeptCluster, *, force: bool = False) -> SnapshotInfo:
@@ -136,7 +136,9 @@ def restore_cluster(file: Path, cluster: KeptCluster, *, force: bool = False) ->
     except (StoreUnusable, DescriptionError) as error:
         raise SnapshotError(str(error)) from None
     except OSError as error:
-        raise SnapshotError(f"{error.filename} cannot be written: {error.strerror}") from None
+        raise SnapshotError(
+            f"{error.filename or cluster.directory} cannot be written: {write_problem(error)}"
+        ) from None
     return info
 
 

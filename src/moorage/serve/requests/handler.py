@@ -61,7 +61,7 @@ from moorage.serve.requests.rendering import (
     warning_headers,
 )
 from moorage.serve.requests.second_look import SecondLook, failed
-from moorage.serve.requests.web_paths import WebPaths
+from moorage.serve.requests.web_paths import SNAPSHOT_PATH, WebPaths
 from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.served import Target, target_of
@@ -165,6 +165,8 @@ class Handler:
                         await self._api.catch_up()
                 if request.path.startswith("/openapi/"):  # which may be long documents
                     return await self._api.long_work.run(self._paths.answer, request)
+                if request.path.startswith(SNAPSHOT_PATH):
+                    return await self._paths.snapshot(request)
                 return self._paths.answer(request)
             meant = self._remember(target, request)
         target, asked = meant

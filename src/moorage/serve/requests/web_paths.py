@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from moorage.model.api_error import failure, method_not_supported, no_such_path
+from moorage.model.api_error import failure, internal, method_not_supported, no_such_path
 from moorage.model.go.quoting import go_quote
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
@@ -22,7 +22,8 @@ from moorage.serve.resources.discovery import answer_discovery, version_document
 from moorage.serve.resources.served import BUILT_IN, Resources
 from moorage.serve.tokens.keys import CONFIGURATION_PATH, KEYS_PATH, answer_key_discovery
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens
-from moorage.store.protocol import Store
+from moorage.store.log_file import write_problem
+from moorage.store.protocol import Store, StoreFailed
 
 _HEALTH = ("/livez", "/readyz", "/healthz")
 _TEXT = "text/plain; charset=utf-8"
@@ -41,8 +42,8 @@ class SnapshotSource:
         self.description = b"{}"
         self._store, self._folder = store, folder
 
-    def answer(self, request: Request) -> Response | Stream:
-        """Raises ApiError."""
+    async def answer(self, request: Request) -> Response | Stream:
+        """Raises ApiError, also if there is no space for the copy."""
         user = request.user
         if user is None or MASTERS not in user.groups:
             raise failure(403, "Forbidden", f"snapshots are for users in the group {MASTERS}")
@@ -51,15 +52,25 @@ class SnapshotSource:
             return Response(200, self.description)
         if path != SNAPSHOT_PATH:
             raise no_such_path()
-        return Stream(self._chunks(), "application/octet-stream", is_whole=True)
+        chunks = self._chunks()
+        await anext(chunks)  # once an answer has begun, a client cannot be told what failed
+        return Stream(chunks, "application/octet-stream", is_whole=True)
 
     async def _chunks(self) -> AsyncGenerator[bytes, None]:
-        with tempfile.TemporaryDirectory(prefix="snapshot-", dir=self._folder) as folder:
-            path = Path(folder) / "copy"
-            await self._store.copy(path)
-            with path.open("rb") as file:
-                while chunk := await asyncio.to_thread(file.read, _CHUNK):
-                    yield chunk
+        """Yield nothing once the copy is made, then its content. Raises ApiError."""
+        place = self._folder or Path(tempfile.gettempdir())
+        try:
+            with tempfile.TemporaryDirectory(prefix="snapshot-", dir=place) as folder:
+                path = Path(folder) / "copy"
+                await self._store.copy(path)
+                with path.open("rb") as file:
+                    yield b""
+                    while chunk := await asyncio.to_thread(file.read, _CHUNK):
+                        yield chunk
+        except StoreFailed as error:
+            raise internal(f"{error} ({place}, where the API server keeps its data)") from None
+        except OSError as error:
+            raise internal(f"the copy could not be made in {place}: {write_problem(error)}") from None
 
 
 class Check(NamedTuple):
@@ -96,6 +107,14 @@ class WebPaths:
         self._render_metrics = render_metrics
         self._tokens, self.url = tokens, ""
 
+    async def snapshot(self, request: Request) -> Response | Stream:
+        """Answer below `SNAPSHOT_PATH`. Raises ApiError."""
+        if request.method not in ("GET", "HEAD"):
+            raise method_not_supported()
+        if self._snapshots is None:
+            raise no_such_path()
+        return await self._snapshots.answer(request)
+
     def answer(self, request: Request) -> Response | Stream:
         path = request.path.rstrip("/") or "/"
         if request.method not in ("GET", "HEAD"):
@@ -110,8 +129,6 @@ class WebPaths:
             return Response(200, body, content_type)
         if path == _KUBE_STATE and self._store is not None:
             return answer_kube_state(self._store)
-        if self._snapshots is not None and path.startswith(SNAPSHOT_PATH):
-            return self._snapshots.answer(request)
         if path.startswith(PREFIX):
             return answer_profile(request)
         if path.startswith("/openapi/"):
