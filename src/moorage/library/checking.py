@@ -29,11 +29,17 @@ from moorage.model.types.pod import Toleration
 
 
 class LintReport(msgspec.Struct, frozen=True):
-    """What was found. `problems` are sources that could not be read; `objects` counts what was checked."""
+    """What was found. `problems` are sources that could not be read or are empty; `objects` counts what was checked.
+
+    `ignored` are the findings that `# moorage: ignore RULE` comments cover; `ignore_mistakes` tells of comments that
+    name no rule, or one that does not exist.
+    """
 
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...]
     objects: int
+    ignored: tuple[Finding, ...] = ()
+    ignore_mistakes: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -67,17 +73,26 @@ def lint(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     strict: bool = False,
+    allow_empty: bool = False,
 ) -> LintReport:
     """Check manifests as `moorage lint` does. Raises MoorageError.
 
     `select` and `ignore` are names of rules, `cel-*` for a family; `strict` makes unknown and duplicate fields errors.
+    Input without any object is a problem of the report, unless `allow_empty`.
     """
     with as_moorage_errors(SelectionError):
         rules = selected_rules(select, ignore)
     collected, problems = _Collecting(), list[Problem]()
-    run = Run(Linter(gates_of(gates), rules, strict=strict), collected, problems.append)
+    linter = Linter(gates_of(gates), rules, strict=strict)
+    run = Run(linter, collected, problems.append, allows_empty=allow_empty, shows_ignored=True)
     outcome = run.lint(sources_from(manifests), lambda: None)
-    return LintReport(tuple(collected.findings), tuple(problems), outcome.objects)
+    return LintReport(
+        tuple(finding for finding in collected.findings if not finding.ignored),
+        tuple(problems),
+        outcome.objects,
+        tuple(finding for finding in collected.findings if finding.ignored),
+        tuple(map(str, linter.ignores.mistakes)),
+    )
 
 
 def admit(new: Manifest, old: Manifest | None = None, *, gates: Gates | None = None) -> Admitted | Rejected:

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from moorage.lint.subject import Complaint, PlacedComplaint, Subject, TolerationList
     from moorage.model.gates import GateSet
 
-#: Where the documentation is published.
-SITE = "https://moorage.dev"
 ERROR, WARNING = Severity.ERROR, Severity.WARNING
 
 
@@ -59,10 +57,6 @@ class Rule(msgspec.Struct, frozen=True):
     @property
     def page(self) -> str:
         return f"docs/findings/{self.name}.md"
-
-    @property
-    def url(self) -> str:
-        return f"{SITE}/findings/{self.name}/"
 
 
 class Collector(Protocol):
@@ -186,11 +180,12 @@ def _expand(given: Iterable[str]) -> frozenset[str]:
     names: set[str] = set()
     for text in given:
         for pattern in filter(None, (part.strip() for part in text.split(","))):
-            names |= _matching(pattern)
+            names |= matching_rules(pattern)
     return frozenset(names)
 
 
-def _matching(pattern: str) -> set[str]:
+def matching_rules(pattern: str) -> set[str]:
+    """Return the rule of this name, or those that a prefix such as `cel-*` stands for. Raises SelectionError."""
     if pattern in rules():
         return {pattern}
     if pattern.endswith("*"):

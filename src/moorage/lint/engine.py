@@ -5,7 +5,8 @@ many are held back. Memory is bounded for any number of files: one document, the
 Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import BinaryIO, cast
 
@@ -15,9 +16,12 @@ from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import CHECKS, TOLERATION_CHECKS, Facts, rules
 from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds, OwnLines
 from moorage.lint.facts.requirements import Requirements
-from moorage.lint.finding import Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
+from moorage.lint.finding import NO_EXCERPT, Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
-from moorage.lint.report.form import Form, LintSummary, Problem
+from moorage.lint.ignores import Ignores
+from moorage.lint.input_contents import ContentCount, EmptySource, InputContents
+from moorage.lint.report.form import Form, LintSummary
+from moorage.lint.report.form import Problem as SourceProblem
 from moorage.lint.rules.admission import AdmissionFacts, is_held_back
 from moorage.lint.rules.budgets import BudgetFacts
 from moorage.lint.rules.decoding import (
@@ -41,7 +45,7 @@ from moorage.lint.subject import Complaint, Subject, place_in, pod_part_of, tole
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
-from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document, read_documents
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
@@ -63,15 +67,23 @@ class Linter:
         self._facts = Facts(gates)
         self._admission = AdmissionFacts(gates)
         self.outcome = LintSummary()
+        self.contents = InputContents()
+        self.ignores = Ignores()
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
         self.outcome.sources += 1
         lines = RecentLines(stream)
-        for document in read_documents(cast("BinaryIO", lines), source.name):
+        count = ContentCount()
+        self.ignores.begin(source.name)
+        read_comments = partial(self.ignores.add, source.name)
+        for document in read_documents(cast("BinaryIO", lines), source.name, on_chunk=read_comments):
             if isinstance(document, DecodeError):
+                count.add_error(document)
                 yield from self._decode_error(document, source, lines.line(document.line))
             else:
+                count.objects += 1
                 yield from self._wanted(self._lint_document(document, lines))
+        self.contents.add(source, count)
 
     def lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
         """Lint a document that was read elsewhere, without those that come after it."""
@@ -93,7 +105,10 @@ class Linter:
         kept = [finding for finding in findings if finding.rule in self._rules]
         counts = self.outcome.findings
         for finding in kept:
-            counts[finding.severity] = counts.get(finding.severity, 0) + 1
+            if finding.ignored:
+                self.outcome.ignored += 1
+            else:
+                counts[finding.severity] = counts.get(finding.severity, 0) + 1
         return iter(kept if len(kept) < 2 else sorted(kept, key=lambda finding: finding.sort_key))
 
     def _decode_error(self, error: DecodeError, source: Source, line: str) -> Iterator[Finding]:
@@ -102,13 +117,14 @@ class Linter:
             self.outcome.other_documents += 1
             return
         complaint = decode_complaint(error, line)
+        excerpt = NO_EXCERPT if error.problem is Problem.BINARY else excerpt_of(line, error.column)
+        place = SourcePlace(source.name, error.line, error.column, "", complaint.path, excerpt)
+        finding = self._finding(complaint, place)
         if error.problem in UNCHECKED and complaint.rule in self._rules:
-            self.outcome.unreadable += 1
+            self.outcome.unreadable += not finding.ignored
         elif complaint.rule == "rejected":
             self.outcome.rejected_otherwise = True
-        excerpt = excerpt_of(line, error.column)
-        place = SourcePlace(source.name, error.line, error.column, "", complaint.path, excerpt)
-        yield from self._wanted([self._finding(complaint, place)])
+        yield from self._wanted([finding])
 
     def _lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
         convert_document(document)
@@ -219,7 +235,10 @@ class Linter:
         self.outcome.rejected_otherwise |= complaint.rule == "template-pods-rejected"
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR
-        return Finding(complaint.rule, severity, complaint.message, place, complaint.hint, complaint.api_server)
+        ignored = self.ignores.cover(complaint.rule, place)
+        return Finding(
+            complaint.rule, severity, complaint.message, place, complaint.hint, complaint.api_server, ignored
+        )
 
 
 class _Group(msgspec.Struct):
@@ -227,7 +246,7 @@ class _Group(msgspec.Struct):
 
     name: str
     findings: list[Finding] = msgspec.field(default_factory=list)
-    problem: Problem | None = None
+    problem: SourceProblem | None = None
 
 
 class OutputError(Exception):
@@ -237,20 +256,34 @@ class OutputError(Exception):
 class Run:
     """Lints sources into a form."""
 
-    def __init__(self, linter: Linter, form: Form, on_problem: Callable[[Problem], None]) -> None:
+    def __init__(
+        self,
+        linter: Linter,
+        form: Form,
+        on_problem: Callable[[SourceProblem], None],
+        *,
+        allows_empty: bool = False,
+        shows_ignored: bool = False,
+    ) -> None:
         self._linter = linter
+        self._shows_ignored = shows_ignored
+        self._allows_empty = allows_empty
         self._form = form
         self._on_problem = on_problem
         self._groups: dict[str, _Group] = {}
         self._held = 0
 
-    def lint(self, sources: Iterable[Source], after_each: Callable[[], None]) -> LintSummary:
+    def lint(self, sources: Iterable[Source], after_each: Callable[[], None], paths: Sequence[str] = ()) -> LintSummary:
+        """Lint all sources; `paths` are what the user named, for the message if there are no objects."""
         self._form.begin()
         for source in sources:
             self._lint_source(source)
             after_each()
         for finding in self._linter.finish():
-            self._group(finding.place.source).findings.append(finding)
+            self._keep(finding)
+        if not self._allows_empty:
+            for empty in self._linter.contents.faults(paths):
+                self._is_empty(empty)
         self._flush()
         outcome = self._linter.outcome
         self._form.end(outcome)
@@ -273,11 +306,22 @@ class Run:
 
     def _read(self, source: Source, stream: BinaryIO) -> None:
         for finding in self._linter.lint(source, stream):
-            self._group(source.name).findings.append(finding)
+            self._keep(finding)
             self._held += 1
 
+    def _keep(self, finding: Finding) -> None:
+        if self._shows_ignored or not finding.ignored:
+            self._group(finding.place.source).findings.append(finding)
+
+    def _is_empty(self, empty: EmptySource) -> None:
+        problem = SourceProblem(*empty)
+        self._group(empty.name).problem = problem
+        self._linter.outcome.empty += 1
+        self._on_problem(problem)
+
     def _failed(self, source: Source, reason: str) -> None:
-        problem = Problem(source.name, reason)
+        self._linter.contents.fail()
+        problem = SourceProblem(source.name, reason)
         self._group(source.name).problem = problem
         self._linter.outcome.unreadable += 1
         self._on_problem(problem)

@@ -78,6 +78,8 @@ class Finding(msgspec.Struct, frozen=True):
     place: SourcePlace
     hint: str = ""
     api_server: bool = False
+    #: A `# moorage: ignore` comment covers it.
+    ignored: bool = False
 
     @property
     def message_and_hint(self) -> str:

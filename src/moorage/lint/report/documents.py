@@ -12,14 +12,17 @@ from urllib.parse import quote
 import msgspec
 
 from moorage import __version__
-from moorage.lint.catalogue import SITE, rules
+from moorage.lint.catalogue import Rule, rules
 from moorage.lint.finding import Finding, Severity, SourcePlace
+from moorage.lint.pages import page_of
 from moorage.lint.report.form import LintSummary, Problem, Write
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _INDEX = {rule.name: index for index, rule in enumerate(rules().values())}
 #: Characters that XML 1.0 cannot represent, not even as references.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+#: A Markdown link to another page of the documentation.
+_RELATIVE_LINK = re.compile(r"\[([^\[\]]*)\]\((?!https?:)[^()\s]*\)")
 _ESCAPES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 )
@@ -76,7 +79,9 @@ class JsonForm(_JsonList):
             "errors": outcome.count(Severity.ERROR),
             "warnings": outcome.count(Severity.WARNING),
             "notes": outcome.count(Severity.INFO),
+            "ignored": outcome.ignored,
             "unreadable": outcome.unreadable,
+            "empty": outcome.empty,
             "uncheckedKinds": outcome.unchecked_kinds,
             "otherDocuments": outcome.other_documents,
         }
@@ -104,6 +109,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         "hint": finding.hint,
         "apiServer": finding.api_server,
+        "ignored": finding.ignored,
         **_place(finding.place),
         "documentation": rules()[finding.rule].page,
     }
@@ -131,15 +137,11 @@ class SarifForm(_JsonList):
         driver = {
             "name": "moorage",
             "version": __version__,
-            "informationUri": SITE,
             "rules": [
                 {
                     "id": rule.name,
                     "shortDescription": {"text": rule.summary},
-                    "help": {
-                        "text": f"{rule.summary} More by `moorage lint --explain {rule.name}`, and in {rule.page}."
-                    },
-                    "helpUri": rule.url,
+                    "help": _help(rule),
                     "defaultConfiguration": {"level": _LEVELS[rule.severity]},
                 }
                 for rule in rules().values()
@@ -164,11 +166,25 @@ class SarifForm(_JsonList):
 
     def end(self, outcome: LintSummary) -> None:
         invocation = {
-            "executionSuccessful": not outcome.unreadable,
+            "executionSuccessful": not outcome.unreadable and not outcome.empty,
             "toolExecutionNotifications": self._problems,
         }
         close = "]" if self._first else "\n  ]"
         self._write(f'{close},\n  "invocations": [{encoded(invocation)}]\n }}]\n}}\n')
+
+
+def _help(rule: Rule) -> dict[str, str]:
+    """Return what a viewer shows about a rule: its whole page, so that nothing has to be published anywhere."""
+    text = f"{rule.summary} More by `moorage lint --explain {rule.name}`, and in {rule.page}."
+    try:
+        return {"text": text, "markdown": _without_links(page_of(rule.name))}
+    except FileNotFoundError:
+        return {"text": text}
+
+
+def _without_links(page: str) -> str:
+    """Return a page without its links to other pages, which lead nowhere in a viewer."""
+    return _RELATIVE_LINK.sub(r"\1", page)
 
 
 def _result(finding: Finding) -> dict[str, Any]:
@@ -179,13 +195,14 @@ def _result(finding: Finding) -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": physical}
     if logical := ", ".join(part for part in (place.object, place.path) if part):
         location["logicalLocations"] = [{"fullyQualifiedName": logical}]
-    return {
+    result = {
         "ruleId": finding.rule,
         "ruleIndex": _INDEX[finding.rule],
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message_and_hint},
         "locations": [location],
     }
+    return {**result, "suppressions": [{"kind": "inSource"}]} if finding.ignored else result
 
 
 def uri_of(source: str) -> str:
@@ -219,13 +236,14 @@ class JUnitForm:
             cases.append(
                 _testcase(name, "readable", f'<error message="{_escaped(problem.reason)}" type="unreadable"/>')
             )
-        failures = sum(finding.severity is not Severity.INFO for finding in findings)
+        ignored = sum(finding.ignored for finding in findings)
+        failures = sum(finding.severity is not Severity.INFO and not finding.ignored for finding in findings)
         errors = int(problem is not None)
         if not cases:
             cases = [_testcase(name, "lint", "")]
         self._write(
             f'<testsuite name="{_escaped(name)}" tests="{len(cases)}" failures="{failures}" errors="{errors}" '
-            f'skipped="0">\n{"".join(cases)}</testsuite>\n'
+            f'skipped="{ignored}">\n{"".join(cases)}</testsuite>\n'
         )
 
     def end(self, outcome: LintSummary) -> None:
@@ -237,7 +255,9 @@ def _case(finding: Finding) -> str:
     name = f"{finding.rule} {place.path}".rstrip()
     text = f"{place.position}: {finding.severity}: {finding.message_and_hint}"
     content = f"<system-out>{_escaped(text)}</system-out>"
-    if finding.severity is not Severity.INFO:
+    if finding.ignored:
+        content = f'<skipped message="ignored by a comment: {_escaped(text)}"/>'
+    elif finding.severity is not Severity.INFO:
         message, rule = _escaped(finding.message), _escaped(finding.rule)
         content = f'<failure message="{message}" type="{rule}">{_escaped(text)}</failure>'
     return _testcase(place.object or place.source, f"{name} (line {place.line})" if place.line else name, content)

@@ -26,9 +26,13 @@ class LintSummary(msgspec.Struct):
     sources: int = 0
     objects: int = 0
     findings: dict[Severity, int] = msgspec.field(default_factory=dict)
+    #: How many findings `# moorage: ignore` comments cover; the counts by severity are without them.
+    ignored: int = 0
     unchecked_kinds: dict[str, int] = msgspec.field(default_factory=dict)
     other_documents: int = 0
     unreadable: int = 0
+    #: How many sources should have had objects and have none.
+    empty: int = 0
     rejected_otherwise: bool = False
     requirements: list[Requirement] = msgspec.field(default_factory=list)
     acceptance: Acceptance | None = None
@@ -89,7 +93,8 @@ class TextForm:
     def _block(self, finding: Finding) -> list[str]:
         place = finding.place
         where = f"{place.line}:{place.column}" if place.line else "-"
-        kind = self._styled(f"{finding.severity}", _COLOURS[finding.severity])
+        kind = self._styled(f"{finding.severity}", _DIM if finding.ignored else _COLOURS[finding.severity])
+        kind = f"ignored {kind}" if finding.ignored else kind
         rule = self._styled(f"[{finding.rule}]", _DIM)
         head = f"  {where:<8} {kind} {rule} "
         if self._width is not None and visible_length(head) + len(place.object) > self._width:
@@ -138,7 +143,9 @@ class TextForm:
     def _summary(self, outcome: LintSummary) -> str:
         checked = f"{counted(outcome.objects, 'object')} in {counted(outcome.sources, 'file')}"
         skipped = _unchecked(outcome)
-        if not outcome.total and not outcome.unreadable:
+        if outcome.empty and not outcome.objects and not outcome.total:
+            return f"{self._styled('Nothing to check', _COLOURS[Severity.ERROR])}: {checked}{skipped}."
+        if not outcome.total and not outcome.unreadable and not outcome.empty:
             return f"{self._styled('No findings', _GREEN)}: {checked} checked{skipped}."
         parts = []
         for severity, noun in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note")):
@@ -146,6 +153,8 @@ class TextForm:
                 parts.append(self._styled(counted(number, noun), _COLOURS[severity]))
         if outcome.unreadable:
             parts.append(self._styled(f"{outcome.unreadable:,} unreadable", _COLOURS[Severity.ERROR]))
+        if outcome.empty:
+            parts.append(self._styled(f"{outcome.empty:,} empty", _COLOURS[Severity.ERROR]))
         pages = " `moorage lint --explain RULE` tells more about a rule." if outcome.total else ""
         return f"{', '.join(parts)}: {checked} checked{skipped}.{pages}"
 
@@ -155,6 +164,8 @@ class TextForm:
 
 def _unchecked(outcome: LintSummary) -> str:
     parts = []
+    if outcome.ignored:
+        parts.append(f"{counted(outcome.ignored, 'finding')} ignored")
     if kinds := outcome.unchecked_kinds:
         names = sorted(kinds, key=lambda kind: (-kinds[kind], kind))
         shown = ", ".join(printable(name) for name in names[:_MAX_KINDS]) + (", …" if len(names) > _MAX_KINDS else "")
@@ -176,8 +187,10 @@ class GitHubForm(TextForm):
             properties = {"file": place.source.removeprefix("./")}
             if place.line:
                 properties |= {"line": str(place.line), "col": str(max(place.column, 1))}
-            properties["title"] = f"{finding.rule} {place.object}".rstrip()
-            self._command(_COMMANDS[finding.severity], properties, finding.message_and_hint)
+            ignored = "ignored: " if finding.ignored else ""
+            properties["title"] = f"{ignored}{finding.rule} {place.object}".rstrip()
+            command = "notice" if finding.ignored else _COMMANDS[finding.severity]
+            self._command(command, properties, finding.message_and_hint)
         if problem is not None:
             self._command("error", {"file": problem.source, "title": "unreadable"}, problem.reason)
 

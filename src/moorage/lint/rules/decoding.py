@@ -42,7 +42,7 @@ declare(
 
 _ENTRY = re.compile(r"""["']?[\w./-]+["']?\s*:\s+([\w.+-]+)""")
 _KIND = re.compile(r"""["']?kind["']?\s*:\s+["']?(\w+)""")
-UNCHECKED = frozenset({Problem.UNREADABLE, Problem.SYNTAX, Problem.LIMIT})
+UNCHECKED = frozenset({Problem.UNREADABLE, Problem.BINARY, Problem.SYNTAX, Problem.LIMIT})
 NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
 
 

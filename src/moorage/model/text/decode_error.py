@@ -7,9 +7,11 @@ class Problem(Enum):
     """What kind of thing is wrong, for callers that treat, say, a YAML file of another program leniently."""
 
     UNREADABLE = "unreadable"  # not text, or not the text Kubernetes reads
+    BINARY = "binary"  # an image, an archive or a program, whatever its name ends with
     SYNTAX = "syntax"
     LIMIT = "limit"  # too large, too deep, or too many aliases
     NOT_AN_OBJECT = "not-an-object"  # a list or a scalar where an API object should be
+    NOT_AN_ITEM = "not-an-item"  # the same inside of a List, which is meant to hold API objects
     NO_KIND = "no-kind"  # neither an apiVersion nor a kind: hardly meant to be an API object
     MISSING_KIND = "missing-kind"
     MISSING_API_VERSION = "missing-api-version"

@@ -20,13 +20,33 @@ _JSON_BOUNDARY = re.compile(rb"\}[ \t\r]*\n(?=[ \t\r\n]*\{)")
 _DIRECTIVES = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n|%[^\n]*\n)*")
 _LOOK_BACK = 1024  # how far before a new block a boundary between JSON values may have started
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+#: How binary files begin that get among manifests, and what they are.
+_BINARY_STARTS = (
+    (b"\x1f\x8b", "a gzip archive (of a Helm chart? render it first: helm template CHART)"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x7fELF", "a binary file (a program)"),
+    (b"\x89PNG", "a binary file (an image)"),
+    (b"\xff\xd8\xff", "a binary file (an image)"),
+    (b"GIF8", "a binary file (an image)"),
+    (b"%PDF-", "a PDF file"),
+    (b"SQLite format 3\x00", "a binary file (an SQLite database)"),
+    (b"k8s\x00", "a binary file (a Kubernetes object in protobuf)"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+)
+_BINARY_WITHIN = 8 * 1024  # no text has a NUL; git looks as far
 
 
 class Chunk(NamedTuple):
-    """The text of one piece and the line of its stream it starts at, counted from one."""
+    """The text of one piece and the line of its stream it starts at, counted from one.
+
+    `heading` is the comment on the line of the `---` before it.
+    """
 
     text: bytes
     first_line: int
+    heading: bytes = b""
 
 
 def split_stream(stream: BinaryIO, source: str, limit: int = MAX_DOCUMENT_BYTES) -> Iterator[Chunk | DecodeError]:
@@ -34,12 +54,26 @@ def split_stream(stream: BinaryIO, source: str, limit: int = MAX_DOCUMENT_BYTES)
     splitter = _Splitter(source, limit)
     first = True
     while block := stream.read(max(_BLOCK, splitter.held)):  # as much again as is held: large pieces grow quickly
-        if first and block.startswith(_UTF16_MARKS):
-            yield splitter.error("the text is UTF-16; Kubernetes reads UTF-8", Problem.UNREADABLE)
-            return
+        if first:
+            if block.startswith(_UTF16_MARKS):
+                yield splitter.error("the text is UTF-16; Kubernetes reads UTF-8", Problem.UNREADABLE)
+                return
+            if (what := _binary_format(block)) is not None:
+                yield splitter.error(f"this is {what}, not YAML or JSON", Problem.BINARY)
+                return
         first = False
         yield from splitter.feed(block)
     yield from splitter.finish()
+
+
+def _binary_format(block: bytes) -> str | None:
+    """Return what a file is that begins like this and is no text; None for text."""
+    begin = block[:_BINARY_WITHIN]
+    has_null = b"\0" in begin
+    if not has_null and begin.isascii():
+        return None
+    named = (what for start, what in _BINARY_STARTS if begin.startswith(start))
+    return next(named, "a binary file" if has_null else None)
 
 
 class _Splitter:
@@ -53,6 +87,7 @@ class _Splitter:
         self._scanned = 0
         self._skipping = False  # the rest of a piece that is too large
         self._directives = b""
+        self._heading = b""
 
     @property
     def held(self) -> int:
@@ -90,6 +125,7 @@ class _Splitter:
                 yield from self._emit(separator.start(), separator[0])
                 self._drop(separator.start())
                 rest = separator[1].strip()
+                self._heading = rest
                 if rest and not rest.startswith(b"#"):
                     yield self.error(
                         f"invalid Yaml document separator: {rest[:80].decode('utf-8', 'replace')}", Problem.SYNTAX
@@ -110,7 +146,8 @@ class _Splitter:
             self._directives = text + separator
             return
         directives, self._directives = self._directives, b""
-        yield Chunk(directives + text, self._line - directives.count(b"\n"))
+        heading, self._heading = self._heading, b""
+        yield Chunk(directives + text, self._line - directives.count(b"\n"), heading)
 
     def _drop(self, end: int) -> None:
         self._line += self._buffer.count(b"\n", 0, end)

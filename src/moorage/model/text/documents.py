@@ -110,14 +110,22 @@ class Document:
 
 
 def read_documents(
-    stream: BinaryIO, source: str, max_document_bytes: int = MAX_DOCUMENT_BYTES
+    stream: BinaryIO,
+    source: str,
+    max_document_bytes: int = MAX_DOCUMENT_BYTES,
+    on_chunk: Callable[[Chunk], None] | None = None,
 ) -> Iterator[Document | DecodeError]:
-    """Yield the API objects in the stream, and an error for each document that is not one."""
+    """Yield the API objects in the stream, and an error for each document that is not one.
+
+    `on_chunk` is called with the text of each document before it is decoded, for readers of comments.
+    """
     index = 0
     for chunk in split_stream(stream, source, max_document_bytes):
         if isinstance(chunk, DecodeError):
             yield chunk
             continue
+        if on_chunk is not None:
+            on_chunk(chunk)
         try:
             for decoded in _decode(chunk, source):
                 for document in _objects(decoded):
@@ -218,7 +226,7 @@ def _is_list_frame(raw: Any) -> bool:
 
 
 def _compose_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
-    text, first_line = chunk
+    text, first_line = chunk.text, chunk.first_line
     if len(text) > MAX_TEXT_BYTES:
         raise _too_large(source, first_line)
     has_aliases = b"*" in text and b"&" in text
@@ -270,7 +278,10 @@ def _list_item(document: Document, list_api_version: str, list_kind: str) -> Doc
     raw, kind = document.raw, list_kind.removesuffix("List")
     if isinstance(raw, dict) and kind and "kind" not in raw and "apiVersion" not in raw:
         document.raw = {"apiVersion": list_api_version, "kind": kind, **raw}
-    return _not_an_object(document) or _missing_type(document) or document
+    complaint = _not_an_object(document) or _missing_type(document)
+    if complaint is not None and complaint.problem in (Problem.NOT_AN_OBJECT, Problem.NO_KIND):
+        complaint.problem = Problem.NOT_AN_ITEM
+    return complaint or document
 
 
 def _not_an_object(document: Document) -> DecodeError | None:

@@ -199,3 +199,16 @@ webhooks:
 - {name: a.example.com, admissionReviewVersions: [v1], sideEffects: None, clientConfig: {url: "https://example.com"}}
 """
     assert lint(hooks) == []
+
+
+@pytest.mark.parametrize("explicit", [True, False])
+@pytest.mark.parametrize("item", ["null", "5", "a: 1"])
+def test_an_item_of_a_list_that_is_no_object_is_found_in_files_and_directories(item: str, explicit: bool) -> None:
+    text = f"apiVersion: v1\nkind: List\nitems:\n- {item}\n"
+    assert [(finding.rule, finding.place.line) for finding in lint(text, explicit=explicit)] == [("not-an-object", 4)]
+
+
+def test_a_binary_file_is_named_without_an_excerpt() -> None:
+    (finding,) = lint(b"\x7fELF\x02\x01\x00\x00\n")
+    assert (finding.rule, finding.message) == ("unreadable", "this is a binary file (a program), not YAML or JSON")
+    assert finding.place.excerpt.line == ""

@@ -56,3 +56,22 @@ def test_utf16_is_named_for_what_it_is() -> None:
     assert isinstance(error, DecodeError)
     assert error.problem is Problem.UNREADABLE
     assert "UTF-16" in error.reason
+
+
+@pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        (b"\x7fELF\x02\x01\x01\x00", "a binary file (a program)"),
+        (b"\x1f\x8b\x08\x00\x00", "a gzip archive"),
+        (b"PK\x03\x04\x14\xff", "a ZIP archive"),
+        (b"\x89PNG\r\n", "a binary file (an image)"),
+        (b"k8s\x00\n\x0c", "a binary file"),
+        (b"some: text\x00", "a binary file"),
+    ],
+)
+def test_a_binary_file_is_called_one(start: bytes, what: str) -> None:
+    (error,) = split_stream(BytesIO(start + b"\xfe" * 70_000), "file.yaml")
+    assert isinstance(error, DecodeError)
+    assert error.problem is Problem.BINARY
+    assert error.reason.startswith(f"this is {what}")
+    assert error.reason.endswith("not YAML or JSON")
