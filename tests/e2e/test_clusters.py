@@ -1,6 +1,7 @@
 """Several clusters of one user: started, listed, stopped, started again as they were, deleted; one context each."""
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -99,8 +100,8 @@ def test_a_cluster_is_started_stopped_started_as_it_was_and_deleted(user: User) 
     assert yaml.safe_load(user.kubeconfig.read_text()) == {**before, "current-context": ""}
     assert not (user.home / "other.yaml").exists()
     assert not list((user.home / ".local" / "share" / "moorage" / "clusters").iterdir())
-    _, err = user.moorage("delete", "dev", status=1)
-    assert "there is no cluster named 'dev' (there are: none)" in err
+    out, err = user.moorage("delete", "dev")
+    assert (out, err) == ("Nothing to delete: there is no cluster named 'dev' (there are: none).\n", "")
 
 
 def test_a_cluster_that_is_not_kept_goes_with_its_process_and_a_failed_start_says_why(user: User) -> None:
@@ -112,10 +113,100 @@ def test_a_cluster_that_is_not_kept_goes_with_its_process_and_a_failed_start_say
     assert user.contexts() == ["moorage-one"]
     _, err = user.moorage("up", "--name", "three", "--ephemeral", "--detach", "--load", "bad.yaml", status=1)
     assert "--load: bad.yaml:1: Pod" in err
-    assert set(user.clusters()) == {"one", "two"}
+    assert set(user.clusters()) == {"one"}
     user.moorage("stop", "one")
     assert not user.kubeconfig.exists()
     assert "one" not in user.clusters()
+
+
+@pytest.mark.parametrize("detach", [["--detach"], []])
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--port", "{taken}"], "cannot listen on 127.0.0.1 port {taken}"),
+        (["--load", "missing.yaml"], "--load: missing.yaml: No such file or directory"),
+        (["--from", "missing"], "missing is neither a file nor a context"),
+        (["--dashboard", "--dashboard-port", "{taken}"], "the dashboard has ended"),
+        (["--ha", "1", "--etcd-binary", "/missing"], "/missing is not a program"),
+        (["--config", "missing.yaml"], "missing.yaml: No such file or directory"),
+    ],
+)
+def test_a_failed_start_leaves_nothing(options: list[str], problem: str, detach: list[str], user: User) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        taken = listener.getsockname()[1]
+        arguments = [option.format(taken=taken) for option in options]
+        ran = subprocess.run(
+            [sys.executable, "-m", "moorage", "up", "--name", "new", *detach, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    assert ran.returncode in (1, 2)
+    assert problem.format(taken=taken) in ran.stderr
+    assert user.clusters() == {}
+    clusters = user.home / ".local" / "share" / "moorage" / "clusters"
+    assert not clusters.exists() or not list(clusters.iterdir())
+    assert not user.kubeconfig.exists()
+
+
+def test_a_failed_start_removes_no_cluster_and_no_directory_of_the_user(user: User) -> None:
+    user.moorage("up", "--name", "kept", "--detach", "--nodes", "1")
+    user.moorage("stop", "kept")
+    user.moorage("up", "--name", "kept", "--detach", "--load", "missing.yaml", status=1)
+    assert user.clusters()["kept"]["status"] == "stopped"
+    mine = user.home / "mine"
+    mine.mkdir()
+    user.moorage("up", "--data-dir", str(mine), "--detach", "--load", "missing.yaml", status=1)
+    assert list(mine.iterdir()) == []
+
+
+def test_logs_of_a_cluster_and_of_its_components(user: User) -> None:
+    user.moorage("up", "--name", "dev", "--ephemeral", "--detach", "--nodes", "0", "-v", "1")
+    assert '"Ready" component="up"' in user.moorage("logs", "dev")[0]
+    _, err = user.moorage("logs", "dev", "scheduler-1", status=1)
+    assert "cluster dev has no component 'scheduler-1' (it is one process" in err
+    folder = user.home / ".local" / "share" / "moorage" / "clusters" / "dev" / "logs"
+    folder.mkdir()
+    (folder / "apiserver-1.log").write_text("I1118 served\n")
+    assert user.moorage("logs", "dev", "apiserver-1")[0] == "I1118 served\n"
+    assert "(there are: apiserver-1)" in user.moorage("logs", "dev", "etcd-9", status=1)[1]
+    assert "no cluster named 'gone'" in user.moorage("logs", "gone", status=1)[1]
+
+
+REFUSED = """
+{apiVersion: v1, kind: ResourceQuota, metadata: {name: compute, namespace: default}, spec: {hard: {pods: "0"}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: i}]}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: report}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}
+"""
+
+
+def test_waiting_ends_when_all_that_is_left_is_refused_at_admission(user: User) -> None:
+    (user.home / "refused.yaml").write_text(REFUSED)
+    options = ["--detach", "--nodes", "2", "--wait", "5m", "--load", "refused.yaml"]
+    _, err = user.moorage("up", "--name", "full", *options, status=1)
+    quota = "exceeded quota: compute, requested: pods=1, used: pods=0, limited: pods=0"
+    assert "--wait: pods are refused" in err
+    for workload in ("deployment default/web has 0 of 3", "daemonset default/agent has 0 of 2", "report has 0 of 1"):
+        assert f"{workload} pods: {quota}" in err
+    assert user.clusters() == {}
 
 
 @pytest.mark.parametrize(

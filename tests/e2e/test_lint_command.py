@@ -118,18 +118,19 @@ def test_input_that_is_no_yaml(data: bytes) -> None:
 def test_standard_input() -> None:
     assert moorage("lint", GATES, "-", stdin=SURPRISING).stdout.startswith("<stdin>\n  7:")
     assert moorage("lint", GATES, stdin=SURPRISING).returncode == 1
-    assert moorage("lint", stdin="").returncode == 0
+    assert moorage("lint", stdin="").returncode == 2
+    assert moorage("lint", "--allow-empty", stdin="").returncode == 0
     assert "Nothing to lint" in moorage("lint").stderr
 
 
 def test_empty_files_and_directories(tmp_path: Path) -> None:
     (tmp_path / "empty.yaml").touch()
     (tmp_path / "dir").mkdir()
-    process = moorage("lint", "empty.yaml", "dir", cwd=tmp_path)
+    process = moorage("lint", "--allow-empty", "empty.yaml", "dir", cwd=tmp_path)
     assert (process.returncode, process.stdout) == (0, "No findings: 0 objects in 1 file checked.\n")
     process = moorage("lint", "dir", cwd=tmp_path)
-    assert process.returncode == 0
-    assert process.stderr == "moorage: no *.yaml, *.yml or *.json files in dir\n"
+    assert (process.returncode, process.stdout) == (2, "Nothing to check: 0 objects in 0 files.\n")
+    assert process.stderr.startswith("moorage: dir: no *.yaml, *.yml or *.json files\n")
 
 
 def test_json(files: Path) -> None:

@@ -272,15 +272,16 @@ def test_nothing_to_plan_is_said() -> None:
     assert "Nothing to plan: name files or directories, or pipe manifests in, or name a cluster with" in done.stderr
 
 
-def test_empty_input_is_an_empty_plan(tmp_path: Path) -> None:
-    assert run("-", stdin="").stdout == "0 pods on 0 nodes: 0 placed.\n"
-    assert "no *.yaml, *.yml or *.json files" in run(str(tmp_path)).stderr
+def test_empty_input_is_an_empty_plan_where_that_is_allowed(tmp_path: Path) -> None:
+    assert run("--allow-empty", "-", stdin="").stdout == "0 pods on 0 nodes: 0 placed.\n"
+    assert run("-", stdin="", code=2).stdout == ""
+    assert "no *.yaml, *.yml or *.json files" in run(str(tmp_path), code=2).stderr
 
 
 def test_an_empty_change_changes_nothing(cluster: str, tmp_path: Path) -> None:
     empty = tmp_path / "empty.yaml"
     empty.write_text("")
-    assert run(str(empty), "--headroom", "--at", "1m").stdout == "0 pods on 0 nodes: 0 placed.\n"
+    assert run(str(empty), "--allow-empty", "--headroom", "--at", "1m").stdout == "0 pods on 0 nodes: 0 placed.\n"
     assert "Nothing moves." in run(cluster, "--change", str(empty)).stdout
 
 

@@ -28,6 +28,7 @@ def read_banner(process: "subprocess.Popen[str]") -> None:
     [
         (["--ephemeral"], signal.SIGINT, "stopped; nothing was kept\n"),
         (["--data-dir", "kept"], signal.SIGTERM, "stopped; kept in {folder}/kept\n"),
+        (["--ephemeral"], signal.SIGHUP, "stopped; nothing was kept\n"),
     ],
 )
 def test_nothing_is_logged_after_the_banner_and_the_end_is_said(
@@ -38,6 +39,47 @@ def test_nothing_is_logged_after_the_banner_and_the_end_is_said(
         process.send_signal(number)
         out, logged = process.communicate(timeout=SECONDS)
     assert (process.returncode, out, logged) == (0, said.format(folder=tmp_path), "")
+
+
+def left_in_temporary(folder: Path) -> list[str]:
+    return sorted(entry.name for entry in folder.iterdir() if entry.name.startswith("moorage-"))
+
+
+def test_a_closed_terminal_leaves_neither_kubeconfig_nor_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel sends one SIGHUP and the shell another; both mean the same end."""
+    temporary, user_file = tmp_path / "temporary", tmp_path / "config"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setenv("KUBECONFIG", str(user_file))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    with start("--ephemeral", cwd=tmp_path) as process:
+        read_banner(process)
+        assert len(left_in_temporary(temporary)) == 1
+        for _ in range(2):
+            process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=SECONDS)
+    assert (process.returncode, left_in_temporary(temporary)) == (0, [])
+    with start("--ephemeral", "--name", "short", "--write-kubeconfig", "config", cwd=tmp_path) as process:
+        read_banner(process)
+        assert "moorage-short" in user_file.read_text()
+        process.send_signal(signal.SIGHUP)
+        process.communicate(timeout=SECONDS)
+    assert process.returncode == 0
+    assert not user_file.exists() or "moorage-short" not in user_file.read_text()
+
+
+def test_a_process_that_nohup_has_started_outlives_its_terminal(tmp_path: Path) -> None:
+    command = ["nohup", sys.executable, "-m", "moorage", "up", "--port", "0", "--ephemeral"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        read_banner(process)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)  # had the other one counted, this would be the second, which does not wait
+        out, _ = process.communicate(timeout=SECONDS)
+    assert (process.returncode, out) == (0, "stopped; nothing was kept\n")
 
 
 def test_logs_are_there_for_the_asking(tmp_path: Path) -> None:

@@ -114,12 +114,15 @@ class Screen:
 
 
 @contextmanager
-def screen(*arguments: str, columns: int = 110, lines: int = 30) -> Iterator[Screen]:
+def screen(*arguments: str, columns: int = 110, lines: int = 30, term: str = "xterm") -> Iterator[Screen]:
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     command = [sys.executable, "-m", "moorage", "watch", *arguments]
     try:
-        with started(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True) as process:
+        environment = {**os.environ, "TERM": term}
+        with started(
+            command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=environment
+        ) as process:
             yield Screen(master, slave, process)
     finally:
         os.close(master)
@@ -160,6 +163,19 @@ def test_a_terminal_shows_what_happens_and_is_put_back(tmp_path: Path) -> None:
         assert SHOW_CURSOR in shown.written[-40:]
         assert shown.modes == before
         assert "Traceback" not in shown.written
+
+
+def test_a_dumb_terminal_gets_lines(tmp_path: Path) -> None:
+    with (
+        UpProcess(tmp_path, "--nodes", "1", "--ephemeral") as cluster,
+        screen("--kubeconfig", str(cluster.kubeconfig), term="dumb") as shown,
+    ):
+        shown.wait_for("node-1")
+        Hands(cluster.kubeconfig).create(web(1))
+        shown.wait_for(r"placed +default/web-")
+        shown.process.send_signal(signal.SIGTERM)
+        assert shown.end() == 143
+        assert "\x1b" not in shown.written
 
 
 @pytest.mark.slow

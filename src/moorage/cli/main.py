@@ -27,6 +27,7 @@ _COMMANDS = {
     "lint": ("lint", "Find what the API server rejects, and valid manifests that behave unexpectedly."),
     "plan": ("plan", "Show where every pod lands, what stays Pending and why, and what a change would do."),
     "explain": ("explain", "Explain where a pod goes, or why it is Pending, node by node."),
+    "dump": ("dump", "Print a live cluster as YAML, for plan, explain, lint and up --from."),
     "gates": ("gates", "List the feature gates of a live cluster, and what depends on them."),
     "watch": ("watch", "Watch a cluster: what is Pending and why, what moved, what was evicted."),
     "dashboard": ("dashboard", "Show a cluster in the browser: the map, why pods wait, what a change would do."),
@@ -36,6 +37,7 @@ _COMMANDS = {
     "stop": ("clusters:stop", "Stop a cluster; it is kept."),
     "delete": ("clusters:delete", "Delete a cluster, and its context in kubeconfigs."),
     "kubeconfig": ("clusters:kubeconfig", "Print the kubeconfig of a cluster, or add it to another one."),
+    "logs": ("clusters:logs", "Print the log of a cluster, or of one of its processes."),
     "snapshot": ("snapshot", "Save a cluster to a file, and restore it."),
     "store": ("store", "Move objects between a data directory and etcd, and check them."),
     "apiserver": ("processes.apiserver:apiserver", "Run the API server and its store as a process of its own."),
@@ -108,9 +110,9 @@ def moorage() -> None:
     \b
     Try:
       moorage lint pods.yaml manifests/
-      kubectl get pods,nodes -A -o yaml | moorage lint -
-      kubectl get nodes,pods,deploy -A -o yaml | moorage plan -
-      kubectl get nodes,pods -A -o yaml | moorage explain pod/web-1
+      moorage dump | moorage lint -
+      moorage dump | moorage plan -
+      moorage dump | moorage explain pod/web-1
       moorage demo spot-nodes-by-sla
       moorage up --nodes 5
 

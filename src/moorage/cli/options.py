@@ -23,6 +23,12 @@ gates_option = click.option(
     metavar="NAME=BOOL,...",
     help="Switch feature gates on or off in all components; AllAlpha=true for all. Repeatable.",
 )
+allow_empty_option = click.option(
+    "--allow-empty",
+    "allows_empty",
+    is_flag=True,
+    help="Accept input without any Kubernetes object, which is an error otherwise.",
+)
 config_option = click.option(
     "--config",
     metavar="FILE",

@@ -7,7 +7,7 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
@@ -19,13 +19,14 @@ from moorage.cli.streams import set_encoding
 if TYPE_CHECKING:
     from moorage.client.leader_election import ElectionTimes
     from moorage.model.gates import Component, GateSet
-    from moorage.plan.input.inventory import Note
+    from moorage.model.kinds import Kind
+    from moorage.plan.input.inventory import Inventory, Note
     from moorage.plan.input.live_cluster import LiveCluster
     from moorage.plan.planner import Planner
     from moorage.run.devices.spec import DeviceSet
     from moorage.schedule.config.configured_scheduler import Configuration
 
-_BAD_CONFIGURATION = _NO_CLUSTER = 2
+_BAD_CONFIGURATION = _NO_CLUSTER = _EMPTY_INPUT = 2
 _LONG_AFTER = 1.0
 _REDRAW_EVERY = 0.1
 _WIDTH = 30
@@ -49,12 +50,14 @@ def piped_input(verb: str) -> tuple[str, ...]:
     raise click.UsageError(f"Nothing to {verb}: name files or directories, or pipe manifests in{cluster}.")
 
 
-def live_input(kubeconfig: str, context: str, endpoints: tuple[str, ...] = ()) -> LiveCluster:
-    """Read the cluster of --kubeconfig; exit if it cannot be read."""
+def live_input(
+    kubeconfig: str, context: str, endpoints: tuple[str, ...] = (), more: Collection[Kind] = ()
+) -> LiveCluster:
+    """Read the cluster of --kubeconfig, also objects of `more` kinds; exit if it cannot be read."""
     from moorage.plan.input.live_cluster import NoLiveCluster, read_live_cluster
 
     try:
-        return read_live_cluster(kubeconfig, context, endpoints)
+        return read_live_cluster(kubeconfig, context, endpoints, more)
     except NoLiveCluster as error:
         say(str(error))
         raise click.exceptions.Exit(_NO_CLUSTER) from None
@@ -68,16 +71,31 @@ def make_planner(
     gates: tuple[str, ...],
     config: str | None,
     seed: int,
+    only: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    *,
+    applies: bool = False,
 ) -> Planner:
-    """Return a planner with the cluster of --kubeconfig, if there is one, and its gates. Raises UsageError."""
+    """Return a planner with the cluster of --kubeconfig, if there is one, and its gates. Raises UsageError.
+
+    `only` are the options of single components, such as `kubelet_feature_gates`. What manifests are read by that the
+    command `applies` is read from the cluster, too.
+    """
     from moorage.plan.input.configured import configured_planner
+    from moorage.plan.input.live_cluster import DEFINITIONS
 
     parsed_gates(gates)
+    gates_of_components(gates, only)
     if kubeconfig is None and endpoints:
         raise click.UsageError("--scrape needs a cluster: --kubeconfig, --context or $KUBECONFIG.")
-    live = live_input(kubeconfig, context, endpoints) if kubeconfig is not None else None
+    more = DEFINITIONS if applies else ()
+    live = live_input(kubeconfig, context, endpoints, more) if kubeconfig is not None else None
     return configured_planner(
-        gate_settings(gates), seed, namespace, lambda found: read_configuration(config, found), live
+        gate_settings(gates),
+        seed,
+        namespace,
+        lambda found: read_configuration(config, found),
+        live,
+        only=component_settings(only),
     )
 
 
@@ -100,17 +118,29 @@ def gate_settings(given: tuple[str, ...]) -> dict[str, bool]:
     return settings
 
 
-def gates_of_components(everywhere: tuple[str, ...], only: dict[str, tuple[str, ...]]) -> dict[Component, GateSet]:
+def gates_of_components(everywhere: tuple[str, ...], only: Mapping[str, tuple[str, ...]]) -> dict[Component, GateSet]:
     """Return the gates of each component: --feature-gates, overridden by the option of the component."""
     from moorage.model.gates import Component, component_gates
 
     parsed_gates(everywhere)
     named = {}
     for component in Component:
-        option = f"{component.value.removeprefix('kube-')}-feature-gates"
+        option = _gates_option_of(component)
         named[component] = only.get(option.replace("-", "_"), ())
         parsed_gates(named[component], f"--{option}")
     return component_gates(everywhere, named)
+
+
+def component_settings(only: Mapping[str, tuple[str, ...]]) -> dict[Component, dict[str, bool]]:
+    """Return what the options of single components set, for those that are given. Raises GateError."""
+    from moorage.model.gates import Component
+
+    given = {component: only.get(_gates_option_of(component).replace("-", "_"), ()) for component in Component}
+    return {component: gate_settings(texts) for component, texts in given.items() if texts}
+
+
+def _gates_option_of(component: Component) -> str:
+    return f"{component.value.removeprefix('kube-')}-feature-gates"
 
 
 def duration_of(option: str, text: str) -> float:
@@ -184,6 +214,20 @@ def complain_of_unreadable(notes: Iterable[Note]) -> None:
     for note in notes:
         if note.message.startswith(UNREADABLE):
             say(str(note))
+
+
+def refuse_empty(inventory: Inventory, paths: Sequence[str], *, allows_empty: bool) -> None:
+    """Exit if the input has no Kubernetes object, unless that is allowed; mention named files without any."""
+    from moorage.lint.input_contents import ALLOW_EMPTY
+
+    for empty in inventory.contents.mentions():
+        say(str(empty))
+    faults = [] if allows_empty else [str(empty) for empty in inventory.contents.faults(paths)]
+    for fault in faults:
+        say(fault)
+    if faults:
+        say(f"input without a Kubernetes object is an error; {ALLOW_EMPTY}")
+        raise click.exceptions.Exit(_EMPTY_INPUT)
 
 
 def read_devices(values: tuple[str, ...], texts: Mapping[str, str] = MappingProxyType({})) -> tuple[DeviceSet, ...]:

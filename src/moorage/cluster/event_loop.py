@@ -1,4 +1,7 @@
-"""Run a component on an event loop until SIGINT or SIGTERM, then stop it; a second signal does not wait."""
+"""Run a component on an event loop until SIGINT, SIGTERM or SIGHUP, then stop it; a second signal does not wait.
+
+A process that was started with SIGHUP ignored, as by nohup, goes on when its terminal is gone.
+"""
 
 import asyncio
 import gc
@@ -105,19 +108,24 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> SignalEnd
 
 @contextmanager
 def _signals_go_to(loop: asyncio.AbstractEventLoop, ended: "asyncio.Future[Any]") -> Iterator[None]:
-    """Set the future to the first SIGINT or SIGTERM; at the second, end the process wherever it is.
+    """Set the future to the first signal that ends a process; at the second, end the process wherever it is.
 
     Not by `add_signal_handler`, which waits until the loop is free: reading large manifests may keep it busy.
     """
     seen: list[int] = []
 
     def handle(number: int, _frame: FrameType | None) -> None:
+        if seen and number == signal.SIGHUP:
+            return  # a terminal that is closed sends one, and its shell another
         seen.append(number)
         if len(seen) > 1:
             os._exit(_ENDED_BY_SIGNAL + number)
         loop.call_soon_threadsafe(ended.set_result, number)
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

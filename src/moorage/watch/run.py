@@ -1,4 +1,4 @@
-"""Run a live view until q, Ctrl-C or SIGTERM: a screen on a terminal, lines of a log elsewhere."""
+"""Run a live view until q, Ctrl-C, SIGTERM or SIGHUP: a screen on a terminal, lines of a log elsewhere."""
 
 import asyncio
 import os
@@ -106,7 +106,8 @@ class Watching:
     def _end_by_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number, code in _BY_SIGNAL.items():
-            loop.add_signal_handler(number, self._end, code)
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # ignored: by nohup
+                loop.add_signal_handler(number, self._end, code)
 
     def _end(self, code: int) -> None:
         if not self._ended.done():

@@ -1,6 +1,7 @@
 """List, stop and delete the clusters of this user, and print their kubeconfigs.
 
-Exit code: 0 if it is done, 1 if there is no such cluster or it cannot be done, 2 if the command line is wrong.
+Exit code: 0 if it is done, 1 if there is no such cluster (but for `delete`) or it cannot be done, 2 if the command line
+is wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from moorage.cluster.kept.kept_cluster import KeptCluster
 
 _CANNOT = 1
+_LOOK_EVERY = 0.2
 
 data_dir_option = click.option(
     "--data-dir",
@@ -37,12 +39,17 @@ def found_cluster(name: str, data_dir: Path | None, *, has_authority: bool = Fal
     from moorage.cluster.kept.kept_cluster import cluster_at, find_cluster
     from moorage.cluster.kept.places import ClusterError
 
-    if name and data_dir is not None:
-        raise click.UsageError("Name a cluster or its --data-dir, not both.")
+    refuse_two_names(name, data_dir)
     try:
         return cluster_at(name, data_dir) if has_authority else find_cluster(name, data_dir)
     except ClusterError as error:
         raise refusal(error) from None
+
+
+def refuse_two_names(name: str, data_dir: Path | None) -> None:
+    """Raise UsageError if both a name and a directory are given."""
+    if name and data_dir is not None:
+        raise click.UsageError("Name a cluster or its --data-dir, not both.")
 
 
 def refusal(error: Exception) -> click.exceptions.Exit:
@@ -158,18 +165,25 @@ def stop(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
 def delete(name: str, data_dir: Path | None, timeout: str, force: bool) -> None:
     """Delete a cluster: stop it if it runs, remove what is kept of it, and take its context out of kubeconfigs.
 
+    It succeeds, too, if there is no such cluster.
+
     \b
     Try:
       moorage delete dev
     """
     from moorage.cli.shared import duration_of, say
-    from moorage.cluster.kept.places import ClusterError
+    from moorage.cluster.kept.kept_cluster import find_cluster
+    from moorage.cluster.kept.places import ClusterError, NoSuchCluster
 
     seconds = duration_of("--timeout", timeout)
-    cluster = found_cluster(name, data_dir)
+    refuse_two_names(name, data_dir)
     try:
+        cluster = find_cluster(name, data_dir)
         cluster.stop(seconds, kills=force)
         left = cluster.delete() if cluster.directory.exists() else []
+    except NoSuchCluster as error:
+        click.echo(f"Nothing to delete: {error}.")
+        return
     except ClusterError as error:
         raise refusal(error) from None
     for line in left:
@@ -259,3 +273,48 @@ def _kubeconfig_of_user(cluster: KeptCluster, user: str, groups: tuple[str, ...]
         raise refusal(error) from None
     except OSError as error:
         raise refusal(Exception(f"{error.filename}: {error.strerror}")) from None
+
+
+@click.command("logs")
+@click.argument("name", default="", metavar="[NAME]")
+@click.argument("component", default="", metavar="[COMPONENT]")
+@data_dir_option
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is written, until Ctrl-C.")
+def logs(name: str, component: str, data_dir: Path | None, follow: bool) -> None:
+    """Print the log of a cluster that was started with --detach, or that of one process of an --ha cluster.
+
+    Without a NAME it is the cluster that `moorage up` starts without one.
+
+    \b
+    Try:
+      moorage logs dev
+      moorage logs dev -f
+      moorage logs ha apiserver-1
+    """
+    import time
+
+    from moorage.cluster.ha.layout import LOGS
+    from moorage.cluster.kept.places import LOG_FILE
+
+    cluster = found_cluster(name, data_dir)
+    folder = cluster.directory / LOGS
+    components = sorted(path.stem for path in folder.glob("*.log"))
+    if component and component not in components:
+        known = f"there are: {', '.join(components)}" if components else "it is one process, whose log is the cluster's"
+        raise refusal(Exception(f"{cluster.title} has no component {component!r} ({known})"))
+    path = folder / f"{component}.log" if component else cluster.directory / LOG_FILE
+    try:
+        with path.open("r", encoding="utf-8", errors="replace") as file:
+            while True:
+                while text := file.read(65536):
+                    click.echo(text, nl=False)
+                if not follow:
+                    return
+                time.sleep(_LOOK_EVERY)
+    except FileNotFoundError:
+        why = "it was not started with --detach, and logs to its terminal"
+        raise refusal(Exception(f"{cluster.title} has no log: {why}")) from None
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise refusal(Exception(f"{path} cannot be read: {error.strerror}")) from None

@@ -1,4 +1,7 @@
-"""Serve the page of `moorage dashboard` until SIGINT or SIGTERM. Exit code: 0, 2 if there is nothing to show."""
+"""Serve the page of `moorage dashboard` until SIGINT, SIGTERM or SIGHUP.
+
+Exit code: 0, 2 if there is nothing to show.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +87,7 @@ def command(
       moorage dashboard
       moorage dashboard --context production
       moorage dashboard cluster/ new-deployment.yaml
-      kubectl get nodes,pods,deploy -A -o yaml | moorage dashboard -
+      moorage dump | moorage dashboard -
       moorage dashboard --allow-changes --port 8001
     """
     from moorage.cluster.event_loop import run_until_signal

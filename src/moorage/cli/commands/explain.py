@@ -14,7 +14,9 @@ import click
 
 from moorage.cli.options import (
     all_option,
+    allow_empty_option,
     colour_option,
+    component_gates_options,
     config_option,
     context_option,
     gates_option,
@@ -28,6 +30,7 @@ from moorage.cli.shared import (
     make_planner,
     piped_input,
     prepare_output,
+    refuse_empty,
     say,
     terminal_width,
     write_lines,
@@ -65,6 +68,7 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 @context_option
 @scrape_option
 @gates_option
+@component_gates_options
 @config_option
 @seed_option
 @click.option("--strict", is_flag=True, help="Exit 1 if the pod stays Pending, or others would have to leave for it.")
@@ -79,6 +83,7 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 )
 @all_option
 @colour_option
+@allow_empty_option
 def command(
     pod: str,
     paths: tuple[str, ...],
@@ -95,6 +100,8 @@ def command(
     form: str,
     everything: bool,
     colour: str,
+    allows_empty: bool,
+    **component_gates: tuple[str, ...],
 ) -> int:
     """Explain where a pod goes, or why it is Pending, node by node, and what would help.
 
@@ -106,7 +113,7 @@ def command(
     \b
     Examples:
       moorage explain pod/web-1 -f cluster/
-      kubectl get nodes,pods,pv,pvc,sc -A -o yaml | moorage explain shop/web-1
+      moorage dump | moorage explain shop/web-1
       moorage explain deployment/web -f cluster/ -f web.yaml --node node-3
       moorage explain node/node-3 -f cluster/
       moorage explain pod/web-1 --kubeconfig ~/.kube/config
@@ -123,8 +130,8 @@ def command(
     named = node_named(pod)
     if named and node:
         raise click.UsageError("--node is for pods: node/NAME explains a node by itself.")
-    planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed)
-    _load(planner, paths)
+    planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed, component_gates)
+    _load(planner, paths, allows_empty=allows_empty)
     try:
         if form == "html":
             return _write_page(planner, named, pod, namespace, node, paths, alone=alone, strict=strict)
@@ -170,14 +177,13 @@ def _write_page(
     return _PENDING if strict and standing in PENDING_STANDINGS else _EXPLAINED
 
 
-def _load(planner: Planner, paths: tuple[str, ...]) -> None:
+def _load(planner: Planner, paths: tuple[str, ...], *, allows_empty: bool) -> None:
     from moorage.lint.sources import sources_of
 
     inventory = planner.inventory
     planner.load(sources_of(paths), announces_updates=not inventory.sources)
-    if not inventory.sources:
-        say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
     complain_of_unreadable(inventory.notes)
+    refuse_empty(inventory, paths, allows_empty=allows_empty)
 
 
 def _explain(planner: Planner, pod: str, namespace: str, node: str, *, alone: bool) -> Explanation:

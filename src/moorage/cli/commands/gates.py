@@ -76,9 +76,14 @@ def command(
     if kubeconfig is None and not endpoints:
         _print(values, form, colour)
         return
+    from moorage.client.kubeconfig.access import KubeconfigError
     from moorage.plan.input.live_gates import ScrapeLogin, read_gates
 
-    live = read_gates(kubeconfig, context, endpoints, ScrapeLogin(authority, token))
+    try:
+        live = read_gates(kubeconfig, context, endpoints, ScrapeLogin(authority, token))
+    except KubeconfigError as error:
+        say(str(error))
+        raise click.exceptions.Exit(_UNREADABLE) from None
     for problem in live.problems:
         say(problem)
     values = live.table()
@@ -132,7 +137,7 @@ def audit(
     from moorage.model.kinds import KINDS
     from moorage.plan.gate_audit import as_document
     from moorage.plan.gate_audit import audit as find
-    from moorage.plan.input.live_cluster import load_live
+    from moorage.plan.input.live_cluster import PLAIN_TEMPLATES, load_live
     from moorage.plan.planner import Planner, Settings
     from moorage.plan.report.audit import AuditText
 
@@ -140,7 +145,7 @@ def audit(
     gates = _gates(names)
     planner = Planner(Settings(all_gates()))
     if kubeconfig is not None:
-        load_live(planner, live_input(kubeconfig, context))
+        load_live(planner, live_input(kubeconfig, context, more=PLAIN_TEMPLATES))
     planner.load(
         sources_of(paths if paths or kubeconfig is not None else piped_input("audit")), announces_updates=False
     )

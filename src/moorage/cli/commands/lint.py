@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from moorage.cli.options import colour_option, gates_option
+from moorage.cli.options import allow_empty_option, colour_option, gates_option
 from moorage.cli.shared import (
     Progress,
     coloured,
@@ -23,8 +23,8 @@ from moorage.cli.shared import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from moorage.lint.engine import Linter
     from moorage.lint.report.form import Form, LintSummary, Problem
-    from moorage.model.gates import GateSet
 
 FORMS = ("text", "json", "sarif", "junit", "github")
 _CLEAN, _FOUND, _UNREADABLE = 0, 1, 2
@@ -87,7 +87,11 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
     help="Output format.",
 )
 @colour_option
-@click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings. Unreadable input still exits 2.")
+@click.option(
+    "--show-ignored", is_flag=True, help="Print the findings that `# moorage: ignore RULE` comments cover, marked so."
+)
+@click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings. Unreadable and empty input still exit 2.")
+@allow_empty_option
 @click.option(
     "--rules", is_flag=True, is_eager=True, expose_value=False, callback=_list_rules, help="List the rules and exit."
 )
@@ -107,7 +111,9 @@ def command(
     ignore: tuple[str, ...],
     form: str,
     colour: str,
+    show_ignored: bool,
     exit_zero: bool,
+    allows_empty: bool,
 ) -> int:
     """Find what the API server rejects in manifests, and valid manifests that behave unexpectedly.
 
@@ -118,31 +124,35 @@ def command(
     Examples:
       moorage lint deployment.yaml
       moorage lint --feature-gates=TaintTolerationComparisonOperators=true manifests/
-      helm template my-chart | moorage lint -
-      kubectl get nodes,pods -A -o yaml | moorage lint --select 'taint-*,spread-*' -
+      set -o pipefail; helm template my-chart | moorage lint -
+      moorage dump | moorage lint --select 'taint-*,spread-*' -
       moorage lint --output sarif manifests/ > lint.sarif
       moorage lint --explain toleration-never-matches
 
     \b
-    Exit code: 0 nothing found (or notes only), 1 something found, 2 wrong usage or input that could not be read.
+    Exit code: 0 nothing found (or notes only), 1 something found, 2 wrong usage, or input that could not be read or has
+    no object.
     """
     from moorage.lint.catalogue import SelectionError, selected_rules
+    from moorage.lint.engine import Linter
 
     paths = paths or piped_input("lint")
     try:
         rules = selected_rules(select, ignore)
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
-    outcome = _lint(paths, parsed_gates(gates), rules, strict=strict, form=form, colour=colour)
-    if outcome.unreadable:
+    linter = Linter(parsed_gates(gates), rules, strict=strict)
+    outcome = _lint(paths, linter, form=form, colour=colour, allows_empty=allows_empty, shows_ignored=show_ignored)
+    if outcome.unreadable or outcome.empty:
         return _UNREADABLE
     return _FOUND if outcome.failing and not exit_zero else _CLEAN
 
 
 def _lint(
-    paths: tuple[str, ...], gates: GateSet, rules: frozenset[str], *, strict: bool, form: str, colour: str
+    paths: tuple[str, ...], linter: Linter, *, form: str, colour: str, allows_empty: bool, shows_ignored: bool
 ) -> LintSummary:
-    from moorage.lint.engine import Linter, OutputError, Run
+    from moorage.lint.engine import OutputError, Run
+    from moorage.lint.input_contents import ALLOW_EMPTY
     from moorage.lint.sources import sources_of
 
     progress = _progress(paths)
@@ -160,13 +170,15 @@ def _lint(
             progress.clear()
         say(f"{problem.source}: {problem.reason}")
 
-    run = Run(Linter(gates, rules, strict=strict), _form(form, write, colour), on_problem)
+    run = Run(linter, _form(form, write, colour), on_problem, allows_empty=allows_empty, shows_ignored=shows_ignored)
     try:
-        outcome = run.lint(sources_of(paths), progress.tick if progress is not None else lambda: None)
+        outcome = run.lint(sources_of(paths), progress.tick if progress is not None else lambda: None, paths)
     except OutputError as error:
         raise error.__cause__ or error from None
-    if not outcome.sources and not outcome.unreadable:
-        say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
+    if outcome.empty:
+        say(f"input without a Kubernetes object is an error; {ALLOW_EMPTY}")
+    for mention in (*linter.contents.mentions(), *linter.ignores.mistakes):
+        say(str(mention))
     return outcome
 
 

@@ -16,7 +16,9 @@ import click
 from moorage.cli.options import (
     Command,
     all_option,
+    allow_empty_option,
     colour_option,
+    component_gates_options,
     config_option,
     context_option,
     gates_option,
@@ -32,7 +34,7 @@ from moorage.cli.shared import (
     make_planner,
     piped_input,
     prepare_output,
-    say,
+    refuse_empty,
     terminal_width,
     write_lines,
 )
@@ -65,6 +67,11 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @_what_if("remove", "removes", "NODE", "a node were gone")
 @_what_if("cordon", "cordons", "NODE", "a node were cordoned")
 @_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset, rs or rc were scaled")
+@click.option("--upgrade", "pool", metavar="SELECTOR", help="Play the upgrade of the nodes with these labels.")
+@click.option("--max-unavailable", metavar="N|N%", help="How many nodes --upgrade takes at a time.  [default: 1]")
+@click.option("--replace", "replaces", is_flag=True, help="Let --upgrade put new nodes in the place of the old ones.")
+@click.option("--force", "forces", is_flag=True, help="Let --upgrade evict pods that no controller makes again.")
+@click.option("--delete-emptydir-data", "deletes_empty_dirs", is_flag=True, help="... and pods with emptyDir volumes.")
 @click.option("--add-nodes", type=int, metavar="N", help="What if there were N more nodes, --like NODE?")
 @click.option("--like", default="", metavar="NODE", help="The node that the added ones are copies of.")
 @click.option(
@@ -85,18 +92,20 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @scrape_option
 @namespace_option
 @gates_option
+@component_gates_options
 @config_option
 @seed_option
 @click.option(
     "--strict",
     is_flag=True,
-    help="Exit 1 if anything stays Pending, is evicted by a taint or is refused, or a rollout stops.",
+    help="Exit 1 if anything stays Pending, is evicted by a taint or is refused, or a rollout or upgrade stops.",
 )
 @click.option(
     "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format."
 )
 @all_option
 @colour_option
+@allow_empty_option
 def command(
     paths: tuple[str, ...],
     files: tuple[str, ...],
@@ -107,6 +116,11 @@ def command(
     removes: tuple[str, ...],
     cordons: tuple[str, ...],
     scales: tuple[str, ...],
+    pool: str | None,
+    max_unavailable: str | None,
+    replaces: bool,
+    forces: bool,
+    deletes_empty_dirs: bool,
     add_nodes: int | None,
     like: str,
     at: str,
@@ -123,6 +137,8 @@ def command(
     form: str,
     everything: bool,
     colour: str,
+    allows_empty: bool,
+    **component_gates: tuple[str, ...],
 ) -> int:
     """Show where every pod lands, what stays Pending and why, and how full the nodes become.
 
@@ -133,11 +149,12 @@ def command(
     \b
     Examples:
       moorage plan cluster/ deployment.yaml
-      kubectl get nodes,pods,pv,pvc,sc,deploy,sts,ds,pdb -A -o yaml | moorage plan -
-      kubectl get nodes,pods,deploy -A -o yaml | moorage plan - --change new.yaml --strict
+      moorage dump | moorage plan -
+      moorage dump | moorage plan - --change new.yaml --strict
       moorage plan cluster/ --taint node-1=maintenance=soon:NoExecute --drain node-2
       moorage plan cluster/ --taint '{pool=spot}=failure-probability=35:NoExecute' --label 'node-3=pool=spot'
       moorage plan cluster/ --rollout deployment/web
+      moorage plan cluster/ --upgrade pool=spot --max-unavailable 1 --label example.com/kubelet-version=v1.37.0
       moorage plan cluster/ --scale deployment/web=20 --add-nodes 2 --like node-1
       moorage plan cluster/ --at 10m --headroom
       moorage plan cluster/ --config scheduler.yaml
@@ -145,7 +162,7 @@ def command(
       moorage plan --kubeconfig ~/.kube/config new-deployment.yaml
 
     \b
-    Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage or unreadable input.
+    Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage, unreadable or empty input.
     """
     from moorage.plan.node_changes import (
         ChangeError,
@@ -156,6 +173,7 @@ def command(
         parse_time,
         parse_untaint,
     )
+    from moorage.plan.pool_upgrade import is_for_upgraded, parse_upgrade
     from moorage.plan.what_if import Changes
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
@@ -165,9 +183,18 @@ def command(
         paths = piped_input("plan")
     if (*paths, *files).count("-") > 1:
         raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
-    planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed)
+    planner = make_planner(
+        kubeconfig, context, endpoints, namespace, gates, config, seed, component_gates, applies=bool(files)
+    )
     try:
         until = parse_time(at)
+        if pool is None and (max_unavailable is not None or replaces or forces or deletes_empty_dirs):
+            raise ChangeError("--max-unavailable, --replace, --force and --delete-emptydir-data need --upgrade")
+        of_upgraded = tuple(filter(is_for_upgraded, labels)) if pool is not None else ()
+        upgrade = None
+        if pool is not None:
+            how = {"replaces": replaces, "forces": forces, "deletes_empty_dirs": deletes_empty_dirs}
+            upgrade = parse_upgrade(pool, max_unavailable, of_upgraded, **how)
         changes = Changes(
             files,
             tuple(map(parse_taint, taints)),
@@ -177,10 +204,18 @@ def command(
             tuple(map(parse_scale, scales)),
             cordons,
             parse_added_nodes(add_nodes, like),
-            tuple(map(parse_label, labels)),
+            tuple(parse_label(text) for text in labels if text not in of_upgraded),
+            upgrade,
         )
         outcome, difference, played, page = _plan(
-            planner, paths, changes, rollout, until, headroom=headroom, with_page=form == "html"
+            planner,
+            paths,
+            changes,
+            rollout,
+            until,
+            headroom=headroom,
+            with_page=form == "html",
+            allows_empty=allows_empty,
         )
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
@@ -189,6 +224,7 @@ def command(
     if outcome.unreadable:
         return _UNREADABLE
     complete = outcome.is_complete and (played is None or played.completes)
+    complete = complete and (difference is None or difference.upgrade is None or difference.upgrade.completes)
     return _INCOMPLETE if strict and not complete else _MADE
 
 
@@ -201,12 +237,12 @@ def _plan(
     *,
     headroom: bool,
     with_page: bool,
+    allows_empty: bool,
 ) -> tuple[Outcome, Difference | None, Rollout | None, PlanPage | None]:
     from moorage.lint.sources import sources_of
 
     planner.load(sources_of(paths))
-    if not planner.inventory.sources:
-        say(f"no *.yaml, *.yml or *.json files in {', '.join(paths)}")
+    refuse_empty(planner.inventory, paths, allows_empty=allows_empty)
     simulation = planner.build(lives=until is not None)
     page = None
     if with_page:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from moorage.cli.commands.clusters import data_dir_option, found_cluster, refusal
+from moorage.cli.commands.clusters import data_dir_option, found_cluster, refusal, refuse_two_names
 
 
 @click.group("snapshot")
@@ -67,8 +67,7 @@ def restore(file: Path, name: str, data_dir: Path | None, force: bool) -> None:
     from moorage.cluster.kept.places import ClusterError
     from moorage.cluster.transfer.snapshots import SnapshotError, restore_cluster
 
-    if name and data_dir is not None:
-        raise click.UsageError("Name a cluster or its --data-dir, not both.")
+    refuse_two_names(name, data_dir)
     try:
         cluster = cluster_at(name, data_dir)
         info = restore_cluster(file, cluster, force=force)

@@ -1,4 +1,4 @@
-"""Run `moorage up`: a cluster in one process, or in several with `--ha`, until SIGINT or SIGTERM.
+"""Run `moorage up`: a cluster in one process, or in several with `--ha`, until SIGINT, SIGTERM or SIGHUP.
 
 Exit code 1 if it cannot start, 2 if the command line is wrong.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -302,7 +303,11 @@ def _run(start: UpOptions, cluster: KeptCluster | None, dashboard: DashboardProc
 
 def _say_how_it_ended(ending: SignalEnding, settings: Settings) -> None:
     """Exit as a program does that a signal has ended, if the cluster was not ready yet."""
+    from moorage.cluster.kept.kept_cluster import KeptCluster
+
     kept = settings.data_dir
+    if kept is not None and KeptCluster("", kept).is_new:
+        kept = None  # a new cluster that was not ready yet
     begin = "\n" if sys.stdout.isatty() else ""  # after the ^C that the terminal has echoed
     click.echo(f"{begin}stopped; {f'kept in {kept.absolute()}' if kept else 'nothing was kept'}")
     if not ending.had_started:
@@ -324,6 +329,10 @@ def _detach(cluster: KeptCluster, wait_seconds: float, *, keeps_input: bool) -> 
     if detached.said:
         click.echo(detached.said, err=True)
     if not detached.is_ready:
+        if cluster.is_new:  # the directory was made for the log, whose end was printed
+            with suppress(OSError):
+                log.unlink()
+                cluster.directory.rmdir()
         raise click.exceptions.Exit(detached.code or _CANNOT_START)
     process = cluster.process
     if process is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import sys
 
 import click
@@ -18,7 +19,11 @@ _CANNOT_WATCH = 2
 @kubeconfig_option
 @context_option
 @click.option("-n", "--namespace", default="", help="Show only the pods of this namespace.")
-@click.option("--plain", is_flag=True, help="Print log lines instead of a screen; the default in a pipe.")
+@click.option(
+    "--plain",
+    is_flag=True,
+    help="Print log lines instead of a screen; the default in a pipe, and if TERM is dumb or not set.",
+)
 @click.option("--once", is_flag=True, help="Print what is Pending and how full the nodes are, and exit.")
 @click.option(
     "--rate",
@@ -33,8 +38,8 @@ def command(kubeconfig: str, context: str, namespace: str, plain: bool, once: bo
     """Watch a live cluster: what is Pending and why, what moved, what was evicted and by what, how full the nodes are.
 
     Any cluster, ours or a real one; nothing is written to it. On a terminal a screen: q quits, arrows and space scroll.
-    In a pipe, or with --plain, a line for each thing that happens. When the API server goes away it says so, and goes
-    on when it is back.
+    In a pipe, with --plain or TERM=dumb, a line for each thing that happens. When the API server goes away
+    it says so, and goes on when it is back.
 
     \b
     Examples:
@@ -63,7 +68,7 @@ def command(kubeconfig: str, context: str, namespace: str, plain: bool, once: bo
         watching = Watching(load, namespace=namespace, rate=rate, colour=coloured(colour))
         if once:
             return await watching.once(write)
-        if plain or not sys.stdout.isatty():
+        if plain or not sys.stdout.isatty() or os.environ.get("TERM", "dumb") in ("", "dumb"):
             return await watching.log(write)
         return await watching.show(Terminal())
 

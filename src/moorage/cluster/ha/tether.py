@@ -33,7 +33,7 @@ def watch(parent: int, command: list[str]) -> int:
     import subprocess
 
     child = subprocess.Popen(command)
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda got, frame: child.send_signal(got))
     while True:
         try:

@@ -6,7 +6,7 @@ Kubernetes: `kubeadm kubeconfig user`.
 import datetime
 import shlex
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from moorage.cluster.kept.places import (
     LOG_FILE,
     PROCESS_FILE,
     ClusterError,
+    NoSuchCluster,
     all_names,
     context_of,
     directory_of,
@@ -109,8 +110,17 @@ class KeptCluster(NamedTuple):
         with suppress(OSError):
             write_description(self.directory, msgspec.structs.replace(described, contexts=contexts))
 
-    def delete(self) -> list[str]:
-        """Remove everything of a stopped cluster, and its contexts; return what was left. Raises ClusterError."""
+    @property
+    def is_new(self) -> bool:
+        """Whether its directory has nothing of a cluster yet, but perhaps logs of a start that failed."""
+        old = (LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE, LOGS)
+        return not any((self.directory / name).exists() for name in (*_FILES, *_FOLDERS) if name not in old)
+
+    def delete(self, *, keeps: Collection[str] = (), keeps_directory: bool = False) -> list[str]:
+        """Remove everything of a stopped cluster, and its contexts; return what was left. Raises ClusterError.
+
+        `keeps` are files and folders of the cluster that stay.
+        """
         described = self.described
         left = []
         try:
@@ -124,13 +134,15 @@ class KeptCluster(NamedTuple):
                 except KubeconfigError as error:
                     left.append(str(error))
             for folder in _FOLDERS:
-                shutil.rmtree(self.directory / folder, ignore_errors=True)
+                if folder not in keeps:
+                    shutil.rmtree(self.directory / folder, ignore_errors=True)
             for file in _FILES:
-                (self.directory / file).unlink(missing_ok=True)
+                if file not in keeps:
+                    (self.directory / file).unlink(missing_ok=True)
             others = sorted(entry.name for entry in self.directory.iterdir())
             if others:
                 left.append(f"{self.directory} stays, because of {', '.join(others)}")
-            else:
+            elif not keeps_directory:
                 self.directory.rmdir()
         except OSError as error:
             raise ClusterError(f"{error.filename} cannot be removed: {error.strerror}") from None
@@ -140,14 +152,14 @@ class KeptCluster(NamedTuple):
 
 
 def find_cluster(name: str, data_dir: Path | None = None) -> KeptCluster:
-    """Return the cluster of a name, or in a directory. Raises ClusterError."""
+    """Return the cluster of a name, or in a directory. Raises NoSuchCluster, ClusterError."""
     cluster = cluster_at(name, data_dir)
     has_authority = (cluster.directory / "pki" / "ca.crt").is_file()  # all that is kept of a cluster in etcd
     if not is_cluster(cluster.directory) and not has_authority and cluster.process is None:
         if data_dir is not None:
-            raise ClusterError(f"there is no cluster in {data_dir}")
+            raise NoSuchCluster(f"there is no cluster in {data_dir}")
         known = ", ".join(all_names()) or "none"
-        raise ClusterError(f"there is no cluster named {cluster.name!r} (there are: {known})")
+        raise NoSuchCluster(f"there is no cluster named {cluster.name!r} (there are: {known})")
     return cluster
 
 

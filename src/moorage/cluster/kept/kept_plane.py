@@ -27,7 +27,8 @@ _replace = msgspec.structs.replace
 class KeptPlane:
     """A control plane with its cluster's directory; without one nothing is recorded.
 
-    The directory of a cluster with a name that keeps nothing goes with the process.
+    The directory of a cluster with a name that keeps nothing goes with the process, and so does what a new cluster has
+    written that did not become ready.
     """
 
     def __init__(
@@ -41,7 +42,10 @@ class KeptPlane:
         self.plane = _plane(settings)
         self.cluster, self.description, self.dashboard = cluster, description, dashboard
         self._lock: DataDirectory | None = None
-        self._is_recorded = False
+        self._is_recorded = self._has_started = False
+        self._is_new = cluster is not None and cluster.is_new
+        self._had_directory = cluster is not None and not cluster.name and cluster.directory.exists()
+        self._named_in_error: tuple[str, ...] = ()
 
     @property
     def watchdog(self) -> Watchdog:
@@ -54,6 +58,15 @@ class KeptPlane:
                 self._lock = DataDirectory(self.cluster.directory)
             except StoreUnusable as error:
                 raise CannotStart(str(error)) from None
+        try:
+            await self._start()
+        except CannotStart as error:
+            logs = self.plane.logs
+            self._named_in_error = (logs.name,) if logs is not None and str(logs) in str(error) else ()
+            raise
+        self._has_started = True
+
+    async def _start(self) -> None:
         await self.plane.start()
         if self.cluster is not None:
             try:
@@ -94,9 +107,11 @@ class KeptPlane:
             forget_this_process(cluster.directory)
         if self._lock is not None:
             self._lock.close()
-        if self._lock is not None and self.description.ephemeral:
+        is_abandoned = self._is_new and not self._has_started and self.plane.settings.etcd is None
+        if is_abandoned or (self._lock is not None and self.description.ephemeral):
             with suppress(ClusterError):  # another process has started a cluster of this name already
-                cluster.delete()
+                if cluster.directory.exists():
+                    cluster.delete(keeps=self._named_in_error, keeps_directory=self._had_directory)
 
 
 def _plane(settings: Settings) -> "ControlPlane | HaPlane":

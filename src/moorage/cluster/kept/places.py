@@ -26,6 +26,10 @@ class ClusterError(Exception):
     """Why a cluster cannot be found, or is not in the state that is needed: one line for the user."""
 
 
+class NoSuchCluster(ClusterError):
+    """There is no cluster of this name, or in this directory."""
+
+
 def name_problem(name: str) -> str:
     """Return why no cluster can have this name; empty if one can."""
     if len(name) > _MAX_NAME_LENGTH:

@@ -26,7 +26,7 @@ from moorage.model.schema.older_versions import convert_document
 _OPTION = "--from"
 _NEEDED = frozenset({"Node", "Pod"})
 #: Both APIs of events show the same objects.
-_NOT_READ = frozenset({("v1", "Secret"), ("events.k8s.io/v1", "Event")})
+NOT_READ = frozenset({("v1", "Secret"), ("events.k8s.io/v1", "Event")})
 _SERVED = {(kind.group, kind.name) for kind in (*KINDS.values(), *OLDER_VERSIONS.values())} | {
     ("metrics.k8s.io", "NodeMetrics"),
     ("metrics.k8s.io", "PodMetrics"),
@@ -87,7 +87,7 @@ async def read_live(client: HttpClient, server: str) -> OtherCluster:
     """Raises CannotStart, Unreachable."""
     other = OtherCluster([], Counter(), [])
     for (version, name), kind in KINDS.items():
-        if (version, name) in _NOT_READ:
+        if (version, name) in NOT_READ:
             continue
         try:
             listing = await client.list_all(kind)

@@ -20,6 +20,16 @@ spec:
 """
 
 
+NOBODY_ANSWERS = """
+apiVersion: v1
+kind: Config
+current-context: closed
+clusters: [{name: closed, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: closed, user: {}}]
+contexts: [{name: closed, context: {cluster: closed, user: closed}}]
+"""
+
+
 def audit(*arguments: str) -> Result:
     return CliRunner().invoke(command, ["audit", *arguments], standalone_mode=False)
 
@@ -84,12 +94,21 @@ def test_components_are_sorted() -> None:
 
 
 def test_what_could_not_be_looked_at_is_unknown(tmp_path: Path) -> None:
-    missing = CliRunner().invoke(command, ["--kubeconfig", str(tmp_path / "none"), "-o", "json"])
-    assert missing.exit_code == 2
-    document = json.loads(missing.stdout)
+    closed = tmp_path / "closed"
+    closed.write_text(NOBODY_ANSWERS)
+    silent = CliRunner().invoke(command, ["--kubeconfig", str(closed), "-o", "json"])
+    assert silent.exit_code == 2
+    document = json.loads(silent.stdout)
     assert list(document) == [gate.name for gate in GATES]
     assert {value for row in document.values() for value in row.values()} == {None}
-    assert "none" in missing.stderr
+    assert "cannot be reached" in silent.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_missing_kubeconfig_is_an_error_and_no_table(form: str, tmp_path: Path) -> None:
+    missing = CliRunner().invoke(command, ["--kubeconfig", str(tmp_path / "none"), "-o", form])
+    assert (missing.exit_code, missing.stdout) == (2, "")
+    assert missing.stderr == f"moorage: {tmp_path}/none: cannot be read: No such file or directory\n"
 
 
 def test_the_table_has_80_columns_and_a_legend() -> None:

@@ -1,7 +1,7 @@
 """Run `moorage apiserver`: the API server as a process of its own, on its own store or on an etcd that others share.
 
-It runs until SIGINT or SIGTERM. Exit code 1 if it cannot start, 2 if the command line is wrong. Storage flags of
-kube-apiserver are either obeyed or refused with the reason; none is ignored.
+It runs until SIGINT, SIGTERM or SIGHUP. Exit code 1 if it cannot start, 2 if the command line is wrong. Storage
+flags of kube-apiserver are either obeyed or refused with the reason; none is ignored.
 """
 
 from __future__ import annotations

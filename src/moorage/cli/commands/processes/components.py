@@ -1,7 +1,7 @@
 """Run `moorage scheduler`, `controller-manager` and `kubelet` against any API server; print the `roles` they need.
 
-Each runs until SIGINT or SIGTERM. Exit code 1 if it cannot start or loses its Lease, 2 if the command line or a file is
-wrong.
+Each runs until SIGINT, SIGTERM or SIGHUP. Exit code 1 if it cannot start or loses its Lease, 2 if the command line or a
+file is wrong.
 """
 
 from __future__ import annotations
