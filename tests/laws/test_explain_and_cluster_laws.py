@@ -42,7 +42,7 @@ def explained(world: World) -> Answers:
 
 def _explained(world: World, pod: str) -> tuple[str, str, str]:
     planner = Planner(Settings(world.gates, others=world.others))
-    planner.load_objects("world", world.documents)
+    planner.load_objects(world.documents)
     simulation = planner.build()
     name = pod.removeprefix("Pod ")
     try:

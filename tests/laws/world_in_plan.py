@@ -29,7 +29,7 @@ from moorage.plan.simulation.simulation import Simulation
 def planned(world: World, seconds: float | None) -> tuple[Simulation, Outcome]:
     """Plan the world as it is after some seconds (`moorage plan --at`), or once nothing more happens."""
     planner = Planner(Settings(world.gates, others=world.others))
-    planner.load_objects("world", world.documents)
+    planner.load_objects(world.documents)
     simulation = planner.build(lives=seconds is not None)
     return simulation, planner.plan(simulation, until=seconds)
 

@@ -72,3 +72,15 @@ def test_hooks_and_image_call_commands_that_exist() -> None:
     assert 'ENTRYPOINT ["moorage"]' in image
     assert "EXPOSE 6443" in image
     assert "[default: 6443;" in " ".join(CliRunner().invoke(moorage, ["up", "--help"]).output.split())
+
+
+def test_no_address_of_a_site_that_does_not_exist_is_named() -> None:
+    """The documentation is in the repository and nowhere else; Moorage is not in a package index."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    for name in listed.decode().split("\0"):
+        path = ROOT / name
+        if not name or path.suffix in (".png", ".svg") or name.startswith("tests/") or not path.is_file():
+            continue
+        text = path.read_text(encoding="utf-8", errors="replace")
+        assert "//moorage.dev" not in text, name
+        assert "pip install moorage" not in text, name

@@ -14,7 +14,7 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.admit.world import AdmissionWorld
 from moorage.lint.facts.requirements import gates_needed
-from moorage.lint.subject import pod_part_of
+from moorage.lint.subject import PodPart, pod_part_of
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
@@ -31,6 +31,7 @@ from moorage.model.gates import (
     Gate,
     GateSet,
 )
+from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import FINISHED_PHASES, Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
@@ -39,6 +40,7 @@ from moorage.plan.device_gates import DEVICE_KINDS, DeviceAudit
 from moorage.plan.gate_consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
 from moorage.plan.input.hints import what_it_makes
 from moorage.plan.input.inventory import Inventory, Item
+from moorage.plan.report.node_lists import shown_nodes
 
 _GATES = {gate.name: gate for gate in GATES}
 _KEEPING_OUT = frozenset({NO_EXECUTE, NO_SCHEDULE})
@@ -125,7 +127,7 @@ def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
     findings: list[Finding] = []
     for item in inventory.items.values():
         paths: dict[str, list[str]] = {}
-        for gate, path in gates_needed(item.key.kind, item.view, pod_part_of(item.key.kind, item.view)):
+        for gate, path in gates_needed(item.key.kind, item.view, _pods_of(item)):
             if gate.name in wanted and gate.name != DYNAMIC_RESOURCE_ALLOCATION.name:
                 paths.setdefault(gate.name, []).append(path)
         for name, found in paths.items():
@@ -139,6 +141,14 @@ def audit(inventory: Inventory, gates: Iterable[Gate]) -> list[Finding]:
     return findings
 
 
+def _pods_of(item: Item) -> PodPart | None:
+    """Return the pods that an object is or makes, also those that are made of a PodTemplate."""
+    if item.kind is KINDS.POD_TEMPLATE:
+        template = item.view.template
+        return PodPart(template.metadata, template.spec, "template.")
+    return pod_part_of(item.key.kind, item.view)
+
+
 def _consequences(item: Item, gate: Gate, on: GateSet, nodes: Nodes) -> Iterator[Consequence]:
     off = on.with_gate(gate, False)
     kind = item.key.kind
@@ -147,7 +157,7 @@ def _consequences(item: Item, gate: Gate, on: GateSet, nodes: Nodes) -> Iterator
         yield Consequence(API, "it stays, and may be updated; a new one like it is rejected", breaks=False)
     elif kind == "Pod" and item.existing:
         yield from _of_pod(item.view, gate, on, off, nodes)
-    elif kind in ("Pod", "PersistentVolume"):
+    elif kind in ("Pod", "PersistentVolume") or (kind == "PodTemplate" and not item.existing):
         yield from _of_new(item, gate, on, off, nodes.world)
     else:
         yield from _of_template(item, gate, on, off, nodes)
@@ -171,7 +181,11 @@ def _of_pending(spec: PodSpec, on: GateSet, off: GateSet, nodes: Nodes) -> Conse
     with_it, without = (nodes.open_to(spec, gates) for gates in (on, off))
     lost = _missing(with_it, without)
     if without:
-        text = f"cannot be scheduled on {_some(lost)}, but on {_some(without)}" if lost else "is scheduled as before"
+        text = (
+            f"cannot be scheduled on {shown_nodes(lost)}, but on {shown_nodes(without)}"
+            if lost
+            else "is scheduled as before"
+        )
         return Consequence(SCHEDULER, text, breaks=bool(lost))
     if nodes.by_name and not with_it:
         return Consequence(SCHEDULER, f"no node suits it yet, {_NOT_USED}", breaks=True)
@@ -188,7 +202,8 @@ def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: Nodes
         text = "no node satisfies its node affinity any more: pods that use it stay Pending"
         return Consequence(SCHEDULER, text, breaks=True)
     if lost:
-        text = f"{_some(lost)} would not satisfy its node affinity any more: pods that use it go to {_some(without)}"
+        others = shown_nodes(without)
+        text = f"{shown_nodes(lost)} would not satisfy its node affinity any more: pods that use it go to {others}"
         return Consequence(SCHEDULER, text, breaks=True)
     return Consequence(SCHEDULER, "the same nodes satisfy its node affinity", breaks=False)
 
@@ -239,7 +254,9 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
         return
     made, what = what_it_makes(item)
     refused = refusal(made, on, off, nodes.world)
-    if refused:
+    if refused and item.kind is KINDS.POD_TEMPLATE:  # nothing makes pods of it by itself
+        yield Consequence(API, f"it stays, and may be updated; pods made of it are rejected: {refused}", breaks=False)
+    elif refused:
         text = f"the template stays, but new {what} of it are rejected: {refused}"
         yield Consequence(API, unless + text, breaks=not unless)
         if not unless:
@@ -258,7 +275,7 @@ def _has_finished(item: Item) -> bool:
 
 def _makes_nothing_unless(item: Item) -> str:
     """Old ReplicaSets, what is scaled to nothing and what is suspended make nothing for now; empty for all others."""
-    spec = item.view.spec
+    spec = getattr(item.view, "spec", None)
     if getattr(spec, "suspend", None):
         return "is suspended; if it is resumed, "
     return "has no replicas; if it is scaled up, " if getattr(spec, "replicas", None) == 0 else ""
@@ -274,20 +291,15 @@ def _of_daemons(spec: PodSpec, on: GateSet, off: GateSet, nodes: Nodes) -> Itera
         if with_it.fits(node).should_run and not fit.should_run:
             (kept if fit.should_continue else deleted).append(name)
     if deleted:
-        yield Consequence(MANAGER, f"its pods are deleted from {_some(deleted)}, and not made there", breaks=True)
+        yield Consequence(MANAGER, f"its pods are deleted from {shown_nodes(deleted)}, and not made there", breaks=True)
     if kept:
-        text = f"its pods stay on {_some(kept)}, but are not made there again once they are gone"
+        text = f"its pods stay on {shown_nodes(kept)}, but are not made there again once they are gone"
         yield Consequence(MANAGER, text, breaks=True)
 
 
 def _missing(names: list[str], others: list[str]) -> list[str]:
     known = set(others)
     return [name for name in names if name not in known]
-
-
-def _some(names: list[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more"
 
 
 def as_document(findings: list[Finding], gates: Iterable[Gate]) -> Raw:

@@ -6,7 +6,7 @@ refuses is a `ChangeError` in its words.
 
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from itertools import count, islice
+from itertools import count
 from typing import Any, TypeVar
 
 import msgspec
@@ -185,17 +185,23 @@ def add_nodes(simulation: Simulation, change: AddedNodes) -> None:
     What the node controller and `kubectl cordon` have written on that one is left out.
     """
     like = find_node(simulation, change.like)
-    numbers = (number for number in count(1) if simulation.world.get(KINDS.NODE, f"{change.like}-{number}") is None)
-    for number in islice(numbers, change.count):
-        name = f"{change.like}-{number}"
-        metadata, spec = like.raw["metadata"], like.raw.get("spec") or {}
-        labels = {**(metadata.get("labels") or {}), HOSTNAME: name}
-        taints = [one for one in spec.get("taints") or () if not one["key"].startswith("node.kubernetes.io/")]
-        status = {part: like.raw["status"][part] for part in ("capacity", "allocatable") if part in like.raw["status"]}
-        raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
-        made = simulation.api.create(KINDS.NODE, {**raw, "spec": {"taints": taints} if taints else {}})
-        report = node_status(made.view, number, simulation.clock.now)
-        simulation.api.patch(KINDS.NODE, name, "", {"status": report}, "status")
+    for _ in range(change.count):
+        copy_node(simulation, like)
+
+
+def copy_node(simulation: Simulation, like: Object) -> str:
+    """Add a node with the labels, taints and capacity of another; return its name."""
+    number = next(number for number in count(1) if simulation.world.get(KINDS.NODE, f"{like.name}-{number}") is None)
+    name = f"{like.name}-{number}"
+    metadata, spec = like.raw["metadata"], like.raw.get("spec") or {}
+    labels = {**(metadata.get("labels") or {}), HOSTNAME: name}
+    taints = [one for one in spec.get("taints") or () if not one["key"].startswith("node.kubernetes.io/")]
+    status = {part: like.raw["status"][part] for part in ("capacity", "allocatable") if part in like.raw["status"]}
+    raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+    made = simulation.api.create(KINDS.NODE, {**raw, "spec": {"taints": taints} if taints else {}})
+    report = node_status(made.view, number, simulation.clock.now)
+    simulation.api.patch(KINDS.NODE, name, "", {"status": report}, "status")
+    return name
 
 
 def taint(simulation: Simulation, change: TaintChange) -> None:

@@ -63,7 +63,10 @@ class NodeLine(msgspec.Struct, frozen=True):
 
 
 class FailedLine(msgspec.Struct, frozen=True):
-    """A workload whose pods the API server refuses: `refused` of the `wanted` pods are missing."""
+    """A workload whose pods the API server refuses: of the `wanted` pods it has `existing`, and lacks `refused`.
+
+    The others wait for their turn, as those of a StatefulSet do.
+    """
 
     workload: str
     message: str
@@ -72,14 +75,25 @@ class FailedLine(msgspec.Struct, frozen=True):
     hint: str | msgspec.UnsetType = msgspec.UNSET
     refused: int = 0
     wanted: int = 0
+    existing: int = 0
 
     @property
     def counts(self) -> str:
-        """`2 of 3 pods are refused`; empty if it cannot be told how many there would be."""
+        """`1 of 3 pods exists; 2 are refused`; empty if it cannot be told how many there would be."""
         if not self.refused:
             return ""
-        which = "the pod is" if self.wanted == 1 else f"{self.refused:,} of {self.wanted:,} pods are"
-        return f"{which} refused"
+        if self.wanted == 1:
+            return "its pod is refused"
+        exist = "exists" if self.existing == 1 else "exist"
+        refused = f"{self.refused:,} {'is' if self.refused == 1 else 'are'} refused"
+        waiting = self.wanted - self.existing - self.refused
+        later = f", {waiting:,} {'waits' if waiting == 1 else 'wait'} for their turn" if waiting > 0 else ""
+        return f"{self.existing:,} of {self.wanted:,} pods {exist}; {refused}{later}"
+
+    @property
+    def where(self) -> str:
+        """File and line of the workload; empty if it is not in a file."""
+        return f"{self.source}:{self.line}" if self.source else ""
 
 
 class Preempted(msgspec.Struct, frozen=True):
@@ -189,37 +203,51 @@ def _failed(simulation: Simulation, inventory: Inventory) -> list[FailedLine]:
         source, line = (item.place.source, item.place.line) if item is not None else ("", 0)
         hint = template_hints(item, inventory.gates) if item is not None else msgspec.UNSET
         before = failed.get(str(workload))
-        wanted, missing = _missing(simulation, owner)
+        wanted, refused, existing = _count_pods(simulation, owner, workload)
         if before is None:
-            failed[str(workload)] = FailedLine(str(workload), message, source, line, hint, missing, wanted)
-        else:  # ReplicaSets of one Deployment
-            failed[str(workload)] = msgspec.structs.replace(
-                before, refused=before.refused + missing, wanted=before.wanted + wanted
-            )
+            before = FailedLine(str(workload), message, source, line, hint)
+        elif workload.kind == KINDS.DEPLOYMENT.name:  # the pods of its other ReplicaSets are counted already
+            wanted, existing = refused, 0
+        failed[str(workload)] = msgspec.structs.replace(
+            before,
+            refused=before.refused + refused,
+            wanted=before.wanted + wanted,
+            existing=before.existing + existing,
+        )
     return list(failed.values())
 
 
-def _missing(simulation: Simulation, owner: Object) -> tuple[int, int]:
-    """Return how many pods a workload wants, and how many of them it cannot create."""
+def _count_pods(simulation: Simulation, owner: Object, workload: Key) -> tuple[int, int, int]:
+    """Return how many pods a workload wants, how many of them it cannot create, and how many it has.
+
+    A Deployment has those of all its ReplicaSets, of which `owner` is one.
+    """
+    wanted = wanted_pods(owner)
+    if not wanted:
+        return 0, 0, 0
+    name, names = str(Key(owner.kind.name, owner.namespace, owner.name)), OwnerNames(simulation)
+    pods = [pod for pod in simulation.world.in_namespace(KINDS.POD, owner.namespace) if is_active(pod.view)]
+    of_workload = sum(names.of(pod) == str(workload) for pod in pods)
+    mine = of_workload if owner.kind is KINDS.DEPLOYMENT else sum(_controller_uid(pod) == owner.uid for pod in pods)
+    later = sum(str(pod.owner) == name for pod in not_created(simulation))
+    refused = max(0, wanted - mine - later)
+    is_rolled_out = workload.kind == KINDS.DEPLOYMENT.name
+    return (of_workload + refused, refused, of_workload) if is_rolled_out else (wanted, refused, mine)
+
+
+def wanted_pods(owner: Object) -> int:
+    """Return how many pods a workload wants to have at the same time."""
     spec = owner.view.spec
     if owner.kind is KINDS.DAEMON_SET:
-        wanted = owner.view.status.desiredNumberScheduled
-    elif owner.kind is KINDS.JOB:
+        desired: int = owner.view.status.desiredNumberScheduled
+        return desired
+    if owner.kind is KINDS.JOB:
         wanted = 1 if spec.parallelism is None else spec.parallelism
         if spec.completions is not None:
             wanted = min(wanted, spec.completions - (owner.view.status.succeeded or 0))
-    elif (replicas := getattr(spec, "replicas", 0)) != 0:
-        wanted = 1 if replicas is None else replicas
-    else:
-        return 0, 0
-    name, names = str(Key(owner.kind.name, owner.namespace, owner.name)), OwnerNames(simulation)
-    pods = simulation.world.in_namespace(KINDS.POD, owner.namespace)
-    if owner.kind is KINDS.DEPLOYMENT:
-        mine = sum(is_active(pod.view) and names.of(pod) == name for pod in pods)
-    else:
-        mine = sum(is_active(pod.view) and _controller_uid(pod) == owner.uid for pod in pods)
-    later = sum(str(pod.owner) == name for pod in not_created(simulation))
-    return wanted, max(0, wanted - mine - later)
+        return int(wanted)
+    replicas = getattr(spec, "replicas", 0)
+    return 1 if replicas is None else replicas
 
 
 def _controller_uid(pod: Object) -> str:

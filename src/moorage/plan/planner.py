@@ -43,10 +43,10 @@ class Planner:
         with closing(Reader(self.inventory, self.settings.gates, announces_updates=announces_updates)) as reader:
             reader.read(sources, tick)
 
-    def load_objects(self, source: str, objects: Iterable[Raw], known: KnownObjects | None = None) -> None:
-        """Take what was read from a cluster, which `source` names; what is `known` is not admitted again."""
+    def load_objects(self, objects: Iterable[Raw], known: KnownObjects | None = None) -> None:
+        """Take what was read from a cluster; what is `known` is not admitted again."""
         with closing(Reader(self.inventory, self.settings.gates, known=known)) as reader:
-            reader.read_objects(source, objects)
+            reader.read_objects(objects)
 
     def build(self, inventory: Inventory | None = None, *, lives: bool = False) -> Simulation:
         """Return a simulation of the input in which nothing has happened yet.

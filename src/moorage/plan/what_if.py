@@ -32,6 +32,7 @@ from moorage.plan.node_changes import (
 from moorage.plan.outcome import Outcome
 from moorage.plan.outcome_update import Follower, Updated
 from moorage.plan.pod_lines import PodLine, State
+from moorage.plan.pool_upgrade import PoolUpgrade, Upgrade, upgrade_pool
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.drain import complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load
@@ -48,6 +49,7 @@ class Difference(msgspec.Struct):
     placed: list[PodLine]
     pending: list[PodLine]
     failed: list[PodLine] = []  # those that their kubelets refuse
+    upgrade: Upgrade | None = None
 
     @property
     def evicted(self) -> list[Departure]:
@@ -109,6 +111,7 @@ class Changes(msgspec.Struct, frozen=True):
     cordons: tuple[str, ...] = ()
     adds: tuple[AddedNodes, ...] = ()
     labels: tuple[LabelChange, ...] = ()
+    upgrade: PoolUpgrade | None = None
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
@@ -124,6 +127,7 @@ class Changes(msgspec.Struct, frozen=True):
             *map(str, self.scales),
             *(f"cordon node {name}" for name in self.cordons),
             *map(str, self.adds),
+            *([str(self.upgrade)] if self.upgrade is not None else ()),
         ]
 
 
@@ -178,12 +182,15 @@ class WhatIf:
         self._note_refusals(changes.drains)
         blocked = drain(simulation, changes.drains)
         self._remove_nodes(name for name in changes.removes if name in changes.drains)
+        upgrade = upgrade_pool(simulation, changes.upgrade) if changes.upgrade is not None else None
         if until is None:
             simulation.settle(self._awaits_eviction)
         else:
             simulation.run_until(max(self._log.start + until, simulation.clock.now))
         updated = self._follower.update(before, self._inventory)
-        return updated, difference_of(changes.described(), before, updated, self._departures(), blocked)
+        difference = difference_of(changes.described(), before, updated, self._departures(), blocked)
+        difference.upgrade = upgrade
+        return updated, difference
 
     def _remove_nodes(self, names: Iterable[str]) -> None:
         for name in dict.fromkeys(names):

@@ -103,7 +103,7 @@ def test_pods_on_a_node_that_is_not_ready_stay_until_their_time_is_over() -> Non
     outcome, _ = answered(*documents)
     bare = line_of(outcome, "bare")
     assert (bare.state, bare.last_node, bare.evicted_after) == (State.EVICTED, "n2", 300)
-    assert bare.message == ("evicted after 300 s: taint node.kubernetes.io/not-ready is tolerated for 300 seconds only")
+    assert bare.message == ("evicted after 300 s: node.kubernetes.io/not-ready is tolerated for 300 s")
     assert line_of(outcome, "r0").state is State.EVICTED
     (successor,) = [line for line in outcome.pods if line.state is State.PLACED]
     assert (successor.workload, successor.node) == ("ReplicaSet default/rs", "n1")
@@ -131,7 +131,7 @@ def test_a_kubelet_that_has_been_silent_makes_its_node_unreachable() -> None:
     silent["status"]["conditions"][0]["lastHeartbeatTime"] = "2025-01-01T00:00:00Z"
     outcome, _ = answered(silent, node("n2"), running("bare", "n1", tolerations=tolerated))
     line = line_of(outcome, "bare")
-    assert line.message.endswith("taint node.kubernetes.io/unreachable is tolerated for 300 seconds only")
+    assert line.message.endswith("node.kubernetes.io/unreachable is tolerated for 300 s")
     assert line.evicted_after is not None
     assert line.evicted_after > 300
 
@@ -140,10 +140,10 @@ def test_a_taint_that_is_not_tolerated_evicts_running_pods_at_once() -> None:
     outcome, _ = answered(node("n1", taints=[risk("30")]), node("n2"), running("r", "n1", tolerations=[below("5")]))
     line = line_of(outcome, "r")
     assert (line.state, line.reason, line.evicted_after) == (State.EVICTED, "TaintEviction", 0)
-    assert line.message == "evicted at once: taint risk=30 is not tolerated: 30 < 5 is false (toleration Lt 5)"
+    assert line.message == "evicted at once: 30 < 5 is false (taint risk=30, toleration Lt 5)"
     assert not outcome.is_complete
     assert "## Evicted" in markdown(outcome)
-    assert plain(outcome)["evicted"][0]["because"].endswith("30 < 5 is false (toleration Lt 5)")
+    assert plain(outcome)["evicted"][0]["because"].startswith("30 < 5 is false (taint risk=30")
 
 
 def test_a_workload_that_is_evicted_again_and_again_is_named_once() -> None:
@@ -185,14 +185,33 @@ def test_a_successor_that_finds_another_node_ends_the_evictions() -> None:
     ]
 
 
+def test_the_retries_of_another_workload_do_not_delay_an_eviction() -> None:
+    refused = workload("Deployment", "refused", "100m", replicas=2)
+    refused["metadata"]["namespace"] = "full"
+    limit = quota(0)
+    limit["metadata"]["namespace"] = "full"
+    web = workload("Deployment", "web", "100m", {"tolerations": [below("5", 30)]}, replicas=1)
+    outcome, _ = answered(node("n1", taints=[risk("3")]), limit, refused, web)
+    assert all(one.seconds % 30 == 0 for one in outcome.evicted)
+    assert outcome.evicted[0].seconds == 30
+    assert [loop.seconds for loop in outcome.loops] == [30]
+
+
 def test_pods_that_a_quota_refuses_are_counted() -> None:
     outcome, _ = answered(node("n1"), quota(1), workload("Deployment", "web", "100m", replicas=3))
     (failed,) = outcome.failed
-    assert (failed.refused, failed.wanted) == (2, 3)
-    assert "2 of 3 pods are refused" in text(outcome)
+    assert (failed.existing, failed.refused, failed.wanted) == (1, 2, 3)
+    assert "1 of 3 pods exists; 2 are refused" in text(outcome)
     assert "3 pods on 1 node: 1 placed, 2 refused." in text(outcome)
-    assert "| 2 of 3 pods are refused |" in markdown(outcome)
+    assert "| 1 of 3 pods exists; 2 are refused |" in markdown(outcome)
     assert plain(outcome)["summary"]["pods"] == 3
+
+
+def test_pods_of_a_deployment_whose_update_a_quota_refuses_are_counted_together() -> None:
+    plan = Plan(node("n1"), quota(3), workload("Deployment", "web", "100m", replicas=3))
+    plan.what_if(Changes(), workload("Deployment", "web", "200m", replicas=3))
+    (failed,) = plan.outcome.failed
+    assert failed.counts == "3 of 4 pods exist; 1 is refused"
 
 
 @pytest.mark.parametrize(

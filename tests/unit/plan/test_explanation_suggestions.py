@@ -221,7 +221,7 @@ def test_how_much_to_lower() -> None:
         "cpu 4 → at most 1 (lower by 3)": ["a", "b"],
         "cpu 4 → at most 2500m (lower by 1500m)": ["a"],
     }
-    assert yaml.safe_load(found.suggestions[1].change.yaml) == {
+    assert yaml.safe_load(found.suggestions[0].change.yaml) == {
         "containers": [{"name": "c", "resources": {"requests": {"cpu": "2500m"}}}]
     }
 
@@ -265,8 +265,12 @@ def test_memory_is_rounded_down() -> None:
 
 def test_nothing_to_lower_where_nothing_is_left() -> None:
     found = explained(node("a"), full("a"), pod("p"))
-    assert [one.change.kind for one in found.suggestions] == [ChangeKind.OTHER_POD]
-    assert told(found) == {"move pod default/full-a (priority 0) away from node a": ["a"]}
+    assert [one.change.kind for one in found.suggestions] == [ChangeKind.MORE_NODES, ChangeKind.OTHER_POD]
+    assert told(found) == {
+        "1 more node like a": [],
+        "move pod default/full-a (priority 0) away from node a": ["a"],
+    }
+    assert found.suggestions[1].worse == ("default/full-a would become Pending",)
 
 
 def test_a_host_port_to_do_without() -> None:
@@ -421,7 +425,8 @@ def test_a_daemon_is_for_its_node() -> None:
 
 def test_daemons_do_not_make_room() -> None:
     daemon = running("d-1", "a", owner=("DaemonSet", "d"), cpu="4")
-    assert explained(node("a"), daemon, pod("p")).suggestions == ()
+    found = explained(node("a"), daemon, pod("p")).suggestions
+    assert [one.change.kind for one in found] == [ChangeKind.MORE_NODES]
 
 
 # -- all of them ------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from moorage.model.gates import (
     GateSet,
     gates_from,
 )
+from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Toleration
 from moorage.plan import gate_audit as audit_module
 from moorage.plan.gate_audit import Finding, as_document, audit, order_of_disabling
@@ -52,6 +53,54 @@ def findings_in(text: str, tmp_path: Path) -> list[Finding]:
     planner.load(sources_of([str(file)]), announces_updates=False)
     assert not [str(note) for note in planner.inventory.notes]
     return audit(planner.inventory, GATES)
+
+
+def test_every_kind_with_a_template_of_pods_is_audited(tmp_path: Path) -> None:
+    spec = (
+        "{restartPolicy: POLICY, containers: [{name: c, image: i}], tolerations: [{key: a, operator: Gt, value: '1'}]}"
+    )
+    template = f"{{metadata: {{labels: {{app: a}}}}, spec: {spec}}}"
+    of_pods = "{selector: {matchLabels: {app: a}}, serviceName: s, template: TEMPLATE}"
+    manifests = {
+        "PodTemplate": ("v1", "template: TEMPLATE"),
+        "ReplicationController": ("v1", "spec: {selector: {app: a}, template: TEMPLATE}"),
+        "Deployment": ("apps/v1", f"spec: {of_pods.replace('serviceName: s, ', '')}"),
+        "ReplicaSet": ("apps/v1", f"spec: {of_pods.replace('serviceName: s, ', '')}"),
+        "DaemonSet": ("apps/v1", f"spec: {of_pods.replace('serviceName: s, ', '')}"),
+        "StatefulSet": ("apps/v1", f"spec: {of_pods}"),
+        "Job": ("batch/v1", "spec: {template: TEMPLATE}"),
+        "CronJob": ("batch/v1", "spec: {schedule: '* * * * *', jobTemplate: {spec: {template: TEMPLATE}}}"),
+    }
+    assert {kind.name for kind in KINDS.values() if kind.template} == set(manifests)
+    namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n---\n"
+    texts = [
+        f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\n{body}".replace("TEMPLATE", template).replace(
+            "POLICY", "Never" if version == "batch/v1" else "Always"
+        )
+        for kind, (version, body) in manifests.items()
+    ]
+    findings = findings_in(namespace + "\n---\n".join(texts), tmp_path)
+    assert {finding.item.key.kind for finding in findings} == set(manifests)
+    of_template = next(finding for finding in findings if finding.item.key.kind == "PodTemplate")
+    assert of_template.paths == ("template.spec.tolerations[0].operator",)
+    assert of_template.breaks  # a manifest that no cluster has yet is refused
+
+
+def test_a_stored_pod_template_stays_and_breaks_nothing_by_itself(tmp_path: Path) -> None:
+    (finding,) = findings_in(
+        """
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: t, namespace: default, uid: 11111111-1111-4111-8111-111111111111}
+template:
+  spec:
+    containers: [{name: c, image: i}]
+    tolerations: [{key: sla, operator: Gt, value: "900"}]
+""",
+        tmp_path,
+    )
+    assert not finding.breaks
+    assert "pods made of it are rejected" in finding.consequences[0].text
 
 
 def test_a_running_pod_whose_only_toleration_goes_is_evicted(tmp_path: Path) -> None:

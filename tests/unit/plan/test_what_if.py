@@ -40,7 +40,7 @@ def test_a_taint_evicts_and_the_controller_makes_the_pod_anew_elsewhere() -> Non
     difference = plan.what_if(Changes(taints=(TAINT,)), node("n2"))
     gone = only(difference.departures)
     assert (gone.node, gone.cause, gone.seconds, gone.new_node) == ("n1", Cause.TAINT, 0, "n2")
-    assert gone.because == "taint maintenance=soon is not tolerated: no toleration is for its key and effect"
+    assert gone.because == "maintenance=soon is not tolerated: no toleration is for its key and effect"
     assert gone.replaced_by != gone.pod
     assert plan.where["stays"] == "n1"
 

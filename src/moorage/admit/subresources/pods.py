@@ -152,7 +152,7 @@ def decide_eviction(pod: Pod, budgets: Iterable[tuple[Raw, PodDisruptionBudget]]
         return Verdict()
     if pod.status.phase == "Pending":
         return Verdict(same_state=True)
-    concerned = [(raw, budget) for raw, budget in budgets if _covers(budget, pod)]
+    concerned = [(raw, budget) for raw, budget in budgets if covers(budget, pod)]
     if len(concerned) > 1:
         raise failure(500, "", TOO_MANY_BUDGETS)
     if not concerned:
@@ -175,7 +175,8 @@ def still_processed(name: str) -> ApiError:
     return _too_many(f"The disruption budget {name} is still being processed by the server.", 10)
 
 
-def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
+def covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    """Return whether a budget is for a pod."""
     if budget.metadata.namespace != pod.metadata.namespace:
         return False
     try:

@@ -8,10 +8,10 @@ from typing import Any
 
 from moorage.client.protocol import Client, Object, PatchType, Raw, Unreachable
 from moorage.dashboard.actions.context import ActionContext, ActionError
-from moorage.dashboard.actions.differences import operations
-from moorage.dashboard.actions.remedies import patch_command
 from moorage.dashboard.actions.steps import Step, asked_steps, patched, steps_of
 from moorage.model.api_error import ApiError
+from moorage.plan.explain.remedies.differences import operations
+from moorage.plan.explain.remedies.remedy import patch_command
 
 _CONFLICT, _NOT_FOUND = 409, 404
 _OF_EVERY_OBJECT = ("apiVersion", "kind", "metadata")

@@ -12,11 +12,11 @@ import msgspec
 
 from moorage.client.protocol import Client, Object, PatchType, Raw
 from moorage.dashboard.actions.context import ActionError
-from moorage.dashboard.actions.differences import changed_paths, operations
 from moorage.dashboard.questions.base import BadQuestion
 from moorage.dashboard.questions.changes import WantedChanges, device_rule, read_changes
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
+from moorage.plan.explain.remedies.differences import changed_paths, operations
 from moorage.plan.input.inventory import kind_words
 from moorage.plan.node_changes import ChangeError, is_meant, label_patch, tainted, untainted
 from moorage.plan.rollout import SCALED, kind_of_workload

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from moorage.dashboard.export.page import render
-from moorage.dashboard.export.saved import CopyFailed, SavedAnswers, address, in_fork, state_of
+from moorage.dashboard.export.saved import SavedAnswers, address, state_of
 from moorage.dashboard.questions.base import Base
 from moorage.dashboard.questions.changes import MAX_TEXT
 from moorage.lint.sources import STDIN, opened, sources_of
@@ -17,6 +17,7 @@ from moorage.plan.explain.target import TargetError, with_namespace
 from moorage.plan.node_changes import ALL_NODES
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import REST_SECONDS, Planner
+from moorage.plan.simulation.forked import CopyFailed, in_fork
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.what_if import Changes
 
@@ -88,7 +89,7 @@ Asked = dict[str, Any]
 def asked_changes(changes: Changes) -> list[Asked] | None:
     """Return the changes in the order in which they are made; None if the question cannot be asked of them."""
     manifests = _manifests(changes.files)
-    if manifests is None:
+    if manifests is None or changes.upgrade is not None:
         return None
     return [
         *({"apply": text} for text in manifests),

@@ -3,9 +3,8 @@
 Questions that spoil their simulation are answered in a forked copy of the process.
 """
 
-import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -15,11 +14,10 @@ import msgspec
 from moorage.dashboard.questions import QUESTIONS
 from moorage.dashboard.questions.base import Base, Part, parts_of
 from moorage.dashboard.questions.rows import rows
-from moorage.dashboard.simulator.children import run_and_exit, why_ended
 from moorage.dashboard.state.page_names import page_names
 from moorage.lint.sources import STDIN, STDIN_NAME
 from moorage.plan.input.inventory import Inventory
-from moorage.telemetry.logs import get_logger
+from moorage.plan.simulation.forked import CopyFailed, in_fork
 
 #: This many groups of pending pods are explained, and this many nodes have all that their pages show.
 MAX_EXPLAINED, MAX_NODES = 25, 200
@@ -102,40 +100,3 @@ def _server(inventory: Inventory) -> str:
     if not inventory.is_live:
         return ""
     return next((item.place.source for item in inventory.items.values()), "")
-
-
-_LOG = get_logger("dashboard")
-
-
-class CopyFailed(Exception):
-    """Why there is no result: one line for the user."""
-
-
-def in_fork(work: Callable[[], Any]) -> Any:
-    """Return what a function returns in a copy of this process; it must be plain data. Raises CopyFailed."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if not pid:
-        os.close(reading)
-        run_and_exit(lambda: _write(writing, work))
-    os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
-        output = stream.read()
-    _, status = os.waitpid(pid, 0)
-    why = why_ended(os.waitstatus_to_exitcode(status))
-    if why or not output:
-        raise CopyFailed(f"the process that computed this {why or 'ended'}")
-    result, problem = msgspec.json.decode(output)
-    if problem:
-        raise CopyFailed(problem)
-    return result
-
-
-def _write(descriptor: int, work: Callable[[], Any]) -> None:
-    try:
-        output = msgspec.json.encode((work(), ""))
-    except Exception as error:
-        _LOG.exception("A part of a page could not be computed")
-        output = msgspec.json.encode((None, f"unexpected error: {type(error).__name__}: {error}".splitlines()[0]))
-    with os.fdopen(descriptor, "wb") as stream:
-        stream.write(output)

@@ -72,7 +72,8 @@ def read_changes(arguments: dict[str, Any]) -> WantedChanges:
         else:
             known = ", ".join((*_READERS, "deviceTaint", "apply"))
             raise BadQuestion(f"{path}: {str(name)[:80]!r} is no change; there are {known}")
-    changes = Changes(files=tuple(manifests), **{field: tuple(all_) for field, all_ in fields.items()})
+    lists: dict[str, Any] = {field: tuple(all_) for field, all_ in fields.items()}
+    changes = Changes(files=tuple(manifests), **lists)
     return WantedChanges(changes, manifests)
 
 

@@ -13,12 +13,12 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from moorage.columns.shape import Shape
-from moorage.dashboard.actions.remedies import remedy_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.plan.explain.explanation import Explanation, explain_pod, plain
 from moorage.plan.explain.groups import Line, Refused, merged
 from moorage.plan.explain.node import explain_node, plain_node
 from moorage.plan.explain.remedies.change import Change
+from moorage.plan.explain.remedies.remedy import remedy_of
 from moorage.plan.explain.target import Target, TargetError, find_target
 from moorage.plan.explain.text import verdict
 from moorage.plan.pod_lines import State

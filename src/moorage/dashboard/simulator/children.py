@@ -4,12 +4,11 @@ import os
 import select
 import signal
 import socket
-import sys
-import traceback
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from types import FrameType
-from typing import NoReturn
+
+from moorage.plan.simulation.forked import run_and_exit, why_ended
 
 #: How often a busy process looks whether the other end of its socket is closed.
 _LOOK_SECONDS = 0.25
@@ -66,29 +65,6 @@ class Children:
         for pid in self._pids.values():
             os.waitpid(pid, 0)
         self._pids.clear()
-
-
-def run_and_exit(work: Callable[[], None]) -> NoReturn:
-    """Run a function and end the process, without what the parent would do at its end."""
-    code = 1
-    try:
-        work()
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        with suppress(OSError):
-            sys.stderr.flush()
-        os._exit(code)
-
-
-def why_ended(code: int) -> str:
-    """Say why a process ended, from its exit code as `subprocess` has it; empty if all is well."""
-    if not code:
-        return ""
-    if code == -signal.SIGKILL:
-        return "was killed (signal 9): perhaps memory ran out"
-    return f"was ended by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
 def end_with(*others: socket.socket) -> None:

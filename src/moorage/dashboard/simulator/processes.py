@@ -14,8 +14,8 @@ import msgspec
 
 from moorage.dashboard.simulator.answering import SETTLED
 from moorage.dashboard.simulator.channel import Channel, Message, ProcessGone
-from moorage.dashboard.simulator.children import why_ended
 from moorage.dashboard.simulator.spec import InputSpec, lines_of
+from moorage.plan.simulation.forked import why_ended
 from moorage.telemetry.logs import get_logger
 
 _MODULE = "moorage.dashboard.simulator.zygote"

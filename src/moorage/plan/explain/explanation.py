@@ -11,14 +11,11 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import PodRecord
-from moorage.match.daemon_pods import pinned_to
-from moorage.model.types.pod import Pod
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
 from moorage.plan.explain.afterwards import troubles_on
 from moorage.plan.explain.groups import Cell, Refused, column, refused_nodes
-from moorage.plan.explain.remedies.acceptance import AdmissionCheck
-from moorage.plan.explain.remedies.change import Change, ChangeKind, with_spec
-from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, passing
+from moorage.plan.explain.remedies.trials import Suggestion, Together, passing
+from moorage.plan.explain.suggesting import Decision, Help, Suggesting, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.pod_lines import State
@@ -104,12 +101,22 @@ class Explanation(msgspec.Struct):
     seed: int
     preemption: Preemption | None = None
     column: Column | None = None
-    suggestions: tuple[Suggestion, ...] = ()
-    together: Together | None = None
-    not_all_tried: bool = False  # of the changes that might help: that took too long
+    help: Help = Help()
     notes: tuple[Note, ...] = ()
     devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
     troubles: tuple[str, ...] = ()  # why it does not stay there: taints, or other gates of other components
+
+    @property
+    def suggestions(self) -> tuple[Suggestion, ...]:
+        return self.help.suggestions
+
+    @property
+    def together(self) -> Together | None:
+        return self.help.together
+
+    @property
+    def not_all_tried(self) -> bool:
+        return self.help.not_all_tried
 
     @property
     def is_pending(self) -> bool:
@@ -126,8 +133,7 @@ class _Explaining:
 
     def __init__(self, simulation: Simulation, inventory: Inventory, target: Target, node: str) -> None:
         self.simulation, self.inventory, self.target, self.node = simulation, inventory, target, node
-        self.world, self.now = simulation.world, simulation.clock.now
-        self.chain = simulation.api.registry.admission
+        self.world = simulation.world
         self.scheduler, self.cluster, self.gates = simulation.scheduler, simulation.cluster, simulation.gates
         self.settings = simulation.settings
         self.programs = program_cache(simulation.gates, simulation.evaluations)
@@ -185,7 +191,10 @@ class _Explaining:
             made.troubles = tuple(troubles_on(nodes.node(nodes.slot_of[made.node]), record.pod, self.settings))
         if self.node:
             made.column = self._column(candidates, feasible, rows)
-        self._suggest(made, record, feasible)
+        decision = Decision(made.standing is Standing.BOUND, made.standing is Standing.PENDING, made.reason)
+        made.help = Suggesting(self.simulation, self.inventory, self.target, self.node).suggest(
+            decision, record, feasible
+        )
         return made
 
     def _decide(self, made: Explanation, record: PodRecord, candidates: Candidates) -> None:
@@ -238,100 +247,6 @@ class _Explaining:
             better += len(row.nodes)
         return Column(self.node, bool(feasible[slot]), cells, {}, 0, 0)
 
-    # -- what would help ----------------------------------------------------------------------------------------------
-
-    def _suggest(self, made: Explanation, record: PodRecord, feasible: Mask) -> None:
-        nodes = self.cluster.nodes
-        among = nodes.alive & ~feasible
-        only = self.node or self._daemons_node()
-        if only:
-            mask = np.zeros_like(among)
-            mask[nodes.slot_of[only]] = True
-            among &= mask
-        if not self.node and (feasible.any() or made.standing is Standing.BOUND):
-            made.suggestions = self._entry(made, record, feasible)
-            return
-        trials = Trials(
-            self.engine.profile,
-            self.cluster,
-            record.pod,
-            self.gates,
-            self.programs,
-            accepts=self._acceptance(record.pod),
-        )
-        found = trials.suggestions(among) if among.any() else []
-        if not found and among.any():
-            made.together = trials.together(among)
-        made.not_all_tried = trials.ran_out_of_time
-        made.suggestions = (*found, *self._priority(made, record))
-
-    def _acceptance(self, pod: Pod) -> AdmissionCheck:
-        return AdmissionCheck(pod, self.chain, self.world.get, self.now)
-
-    def _daemons_node(self) -> str:
-        """Return the node that a DaemonSet made the pod for; empty for other pods."""
-        pod = self.target.pod
-        pinned = pinned_to(pod.pod.spec) if pod.owner is not None and pod.owner.kind == "DaemonSet" else ""
-        return pinned if pinned in self.cluster.nodes.slot_of else ""
-
-    def _entry(self, made: Explanation, record: PodRecord, feasible: Mask) -> tuple[Suggestion, ...]:
-        """Return the change that lets the scheduler look at a pod that has a fitting node."""
-        pod, nodes = record.pod, self.cluster.nodes
-        fitting = tuple(nodes.node(slot).metadata.name for slot in np.flatnonzero(feasible).tolist())
-        if made.reason == CONDITION_REASON:
-            gates = ", ".join(gate.name for gate in pod.spec.schedulingGates)
-            change = Change(
-                ChangeKind.SCHEDULING_GATE,
-                "gates",
-                f"remove the scheduling gates {gates}",
-                2,
-                pod=with_spec(pod, schedulingGates=()),
-            )
-            return self._accepted(change, pod, fitting)
-        if self.foreign and made.standing is Standing.PENDING:
-            name = next(iter(self.scheduler.engines))
-            change = Change(
-                ChangeKind.SCHEDULER,
-                "scheduler",
-                f"schedulerName {pod.spec.schedulerName} → {name}",
-                2,
-                pod=with_spec(pod, schedulerName=name),
-                yaml=f"schedulerName: {name}",
-            )
-            return self._accepted(change, pod, fitting)
-        return ()
-
-    def _accepted(self, change: Change, pod: Pod, nodes: tuple[str, ...]) -> tuple[Suggestion, ...]:
-        accepted = self._acceptance(pod)(change)
-        return (Suggestion(accepted, nodes),) if accepted is not None else ()
-
-    def _priority(self, made: Explanation, record: PodRecord) -> tuple[Suggestion, ...]:
-        """Return the lowest PriorityClass of the input with which the pod would preempt others."""
-        if self.node or made.standing is not Standing.PENDING or made.reason != UNSCHEDULABLE:
-            return ()
-        classes = sorted(self.inventory.of_kind("PriorityClass"), key=lambda item: int(item.view.value))
-        for item in classes:
-            value = int(item.view.value)
-            if value <= record.priority or item.view.preemptionPolicy == "Never":
-                continue
-            pod = with_spec(record.pod, priority=value, priorityClassName=item.key.name, preemptionPolicy=None)
-            shape = self.cluster.shape_of(pod, by_name=True)
-            selection = self.scheduler.would_preempt(PodRecord(record.key, pod, shape)).selection
-            if selection is None:
-                continue
-            node = self.cluster.nodes.node(selection.slot).metadata.name
-            victims = ", ".join(victim.key for victim in selection.victims)
-            change = Change(
-                ChangeKind.PRIORITY,
-                "priority",
-                f"priorityClassName {item.key.name} (priority {value}): it would evict {victims} from {node}",
-                9,
-                pod=pod,
-                yaml=f"priorityClassName: {item.key.name}",
-            )
-            return self._accepted(change, record.pod, (node,))
-        return ()
-
     def _notes(self) -> tuple[Note, ...]:
         return tuple(dict.fromkeys((*self.inventory.notes, *assumption_notes(self.simulation, self.inventory))))
 
@@ -373,20 +288,10 @@ def plain(told: Explanation) -> dict[str, Any]:
         "troubles": list(told.troubles),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),
-        "suggestions": [
-            {**_change(suggestion.change), "nodes": list(suggestion.nodes)} for suggestion in told.suggestions
-        ],
-        "together": {"node": told.together.node, "changes": [_change(change) for change in told.together.changes]}
-        if told.together is not None
-        else None,
-        "notAllTried": told.not_all_tried,
+        **plain_help(told.help),
         "notes": as_data(told.notes),
     }
 
 
 def _refusal(refusal: Refusal) -> dict[str, Any]:
     return {"plugin": refusal.plugin, **as_data(refusal.verdict)}
-
-
-def _change(change: Change) -> dict[str, Any]:
-    return {"kind": change.kind.value, "summary": change.summary, "yaml": change.yaml, "command": change.command}

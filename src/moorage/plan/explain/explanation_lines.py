@@ -21,7 +21,6 @@ class ExplanationLines(TerminalLines):
         doubts = [note for note in notes if note.level is not Severity.INFO or note.subject == GATES]
         shown = self._cut(doubts, _MAX_NOTES)
         for note in shown:
-            about = f"{note.subject} " if note.subject else ""
             where = f" {printable(note.where)}" if note.where else ""
-            yield from self._wrapped(f"  {note.level.value}{where}: ", 4, f"{about}{note.message}")
+            yield from self._wrapped(f"  {note.level.value}{where}: ", 4, note.sentence)
         yield from self._left_out(len(doubts) - len(shown), "note")

@@ -30,7 +30,6 @@ from moorage.schedule.preemption.nominations import NominatedPods
 
 _HARD = (NO_SCHEDULE, NO_EXECUTE)
 MAX_LINES = 6
-_MAX_NAMES = 3
 #: Plugins whose reasons say less than their details.
 _TOLD_APART = frozenset({TaintToleration.name, DynamicResources.name})
 _VALUE = re.compile(r"\{([^:{}]*): [^{}]*\}")
@@ -129,35 +128,6 @@ def _merged(groups: Iterable[Refused], key: Callable[[Refused], Hashable]) -> li
         alike.sort(key=lambda group: (group.distance, -len(group.nodes)))
         lines.append(Line(tuple(name for group in alike for name in group.nodes), tuple(alike)))
     return sorted(lines, key=lambda line: (line.nearest, line.furthest, -len(line.nodes)))
-
-
-# -- names ------------------------------------------------------------------------------------------------------------
-
-
-def abbreviated(names: Sequence[str]) -> str:
-    """`a, b, c`, or `node-0…node-4999 (4,980 nodes)`, or several of these."""
-    if len(names) <= _MAX_NAMES:
-        return ", ".join(names)
-    families: dict[str, list[str]] = {}
-    for name in sorted(names, key=_natural):
-        families.setdefault(_family(name), []).append(name)
-    shown = sorted(families.values(), key=lambda family: -len(family))[:_MAX_NAMES]
-    parts = [family[0] if len(family) == 1 else f"{family[0]}…{family[-1]}" for family in shown]
-    more = len(names) - sum(map(len, shown))
-    text = ", ".join(parts) + (", …" if more else "")
-    return f"{text} ({len(names):,} nodes)"
-
-
-def _family(name: str) -> str:
-    """Return the name without its last number."""
-    head = name.rstrip("0123456789")
-    return head if head != name else f"{name[:6]}*"
-
-
-def _natural(name: str) -> tuple[str, int, str]:
-    head = name.rstrip("0123456789")
-    digits = name[len(head) :]
-    return head, int(digits[:18]) if digits else -1, name
 
 
 class Answer(StrEnum):

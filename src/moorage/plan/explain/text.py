@@ -3,24 +3,22 @@
 from collections.abc import Iterator, Sequence
 
 from moorage.lint.report.form import counted
-from moorage.lint.report.printable import printable, printable_lines
+from moorage.lint.report.printable import printable
 from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
-from moorage.plan.explain.explanation_lines import ExplanationLines
-from moorage.plan.explain.groups import MAX_LINES, Answer, Cell, Line, abbreviated, merged
-from moorage.plan.explain.remedies.change import Change
-from moorage.plan.explain.remedies.trials import Suggestion
+from moorage.plan.explain.groups import MAX_LINES, Answer, Cell, Line, merged
+from moorage.plan.explain.suggestion_text import SuggestionText
 from moorage.plan.report.grouping import by_request
+from moorage.plan.report.node_lists import shown_nodes
 from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW
 from moorage.schedule.diagnosis import Refusal, event_note
 
 _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW}
 _ANSWER = {Answer.YES: ("yes", GREEN), Answer.NO: ("NO ", RED), Answer.NOTHING: ("-  ", DIM)}
 _MAX_ROWS = 6
-_MAX_SUGGESTED = 6
 _WIDEST_HEAD = 34
 
 
-class ExplanationText(ExplanationLines):
+class ExplanationText(SuggestionText):
     """Prints an explanation."""
 
     def lines(self, told: Explanation) -> Iterator[str]:
@@ -82,7 +80,7 @@ class ExplanationText(ExplanationLines):
 
     def _line(self, line: Line, *, alone: bool) -> Iterator[str]:
         near = self._styled(f"  {_away(line)}", YELLOW if line.furthest == 1 else DIM) if alone else ""
-        names = ", ".join(line.nodes) if self._all else abbreviated(line.nodes)
+        names = shown_nodes(line.nodes, self._all)
         if near and len(names) + 24 < self._width:
             yield f"  {self._styled(printable(names), CYAN)}{near}"
         else:
@@ -136,7 +134,7 @@ class ExplanationText(ExplanationLines):
         if not told.rows:
             return
         rows = self._cut(told.rows, _MAX_ROWS)
-        heads = [printable(abbreviated(row.nodes)) for row in rows]
+        heads = [printable(shown_nodes(row.nodes, self._all)) for row in rows]
         for start in range(0, len(rows), per_table := self._columns_that_fit(heads)):
             yield from self._table(rows[start : start + per_table], heads[start : start + per_table], told)
         if len(rows) < len(told.rows):
@@ -169,48 +167,6 @@ class ExplanationText(ExplanationLines):
         victims = ", ".join(preemption.victims)
         budgets = f"; {preemption.violations} of them against a disruption budget" if preemption.violations else ""
         yield from self._wrapped("  ", 4, f"evicts {victims} from {preemption.node}{budgets}", YELLOW)
-
-    def _help(self, told: Explanation) -> Iterator[str]:
-        if told.suggestions:
-            where = f" on {printable(told.column.node)}" if told.column is not None else ""
-            yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", BOLD)
-            shown = self._cut(told.suggestions, _MAX_SUGGESTED)
-            for number, suggestion in enumerate(shown, 1):
-                yield from self._suggestion(number, suggestion, wide=told.column is None)
-            if len(shown) < len(told.suggestions):
-                yield f"  … and {len(told.suggestions) - len(shown)} more (--all lists them)"
-            yield ""
-        elif told.together is not None:
-            title = f"No single change is enough; on {printable(told.together.node)} these would be, together"
-            yield self._styled(title, BOLD)
-            for number, change in enumerate(told.together.changes, 1):
-                yield from self._change(number, change, "")
-            yield ""
-        elif told.reason == "Unschedulable" and told.nodes:
-            if told.not_all_tried:
-                text = "No change was found that would be enough, but not all were tried: each takes a long search."
-            else:
-                text = "No single change to the pod or to one node would be enough."
-            yield self._styled(text, BOLD)
-            yield ""
-
-    def _suggestion(self, number: int, suggestion: Suggestion, *, wide: bool) -> Iterator[str]:
-        opens = (
-            f"  → {abbreviated(suggestion.nodes)}"
-            if suggestion.change.node is None and (wide or suggestion.change.gone)
-            else ""
-        )
-        yield from self._change(number, suggestion.change, opens)
-
-    def _change(self, number: int, change: Change, opens: str) -> Iterator[str]:
-        head = f"  {number:>2}. "
-        yield from self._wrapped(head, 6, f"{change.summary}{opens}")
-        for line in printable_lines(change.yaml) if change.yaml else ():
-            yield f"        {self._styled(line, GREEN)}"
-        if change.command:
-            yield f"        {self._styled(f'$ {printable(change.command)}', GREEN)}"
-
-    # -- the rest -----------------------------------------------------------------------------------------------------
 
 
 def verdict(told: Explanation) -> str:

@@ -1,13 +1,19 @@
 """Make the planner of a command: with the gates, the scheduler's configuration and the live cluster it is told of."""
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
-from moorage.model.gates import Component, GateSet, gates_from, named_values
+from moorage.model.gates import GATES, Component, GateSet, gates_from, named_values
 from moorage.plan.input.live_cluster import LiveCluster, load_live
-from moorage.plan.input.live_gates import gates_to_plan_with
+from moorage.plan.input.live_gates import gates_to_plan_with, skew_notes
 from moorage.plan.input.reading import KnownObjects
 from moorage.plan.planner import Planner, Settings
 from moorage.schedule.config.configured_scheduler import Configuration
+
+
+def _values(gates: GateSet) -> dict[str, bool]:
+    return {gate.name: gates.enabled(gate) for gate in GATES}
+
 
 Configure = Callable[[GateSet], Configuration]
 
@@ -19,17 +25,23 @@ def configured_planner(
     configure: Configure,
     live: LiveCluster | None = None,
     known: KnownObjects | None = None,
+    only: Mapping[Component, Mapping[str, bool]] = MappingProxyType({}),
 ) -> Planner:
     """Return a planner with the live cluster, if there is one, loaded. Raises GateError and what `configure` raises.
 
-    `gates` are those of --feature-gates: a live cluster has its own, but for these. `configure` is given the
-    scheduler's gates. Objects of the live cluster that are `known` are not admitted again.
+    `gates` are those of --feature-gates: a live cluster has its own, but for these; `only` those of single components.
+    `configure` is given the scheduler's gates. Objects of the live cluster that are `known` are not admitted again.
     """
-    switched = gates_from(gates)
+    gates_from(gates)
     if live is None:
-        return Planner(Settings(switched, seed, configure(switched), namespace or "default"))
+        found = {component: gates_from({**gates, **only.get(component, {})}) for component in Component}
+        others = found if only else {}
+        configuration = configure(found[Component.SCHEDULER])
+        planner = Planner(Settings(found[Component.API_SERVER], seed, configuration, namespace or "default", others))
+        planner.inventory.notes += skew_notes({component: _values(switched) for component, switched in others.items()})
+        return planner
     wanted = named_values(gates)
-    found = gates_to_plan_with(live.gates, wanted)
+    found = gates_to_plan_with(live.gates, wanted, only)
     settings = Settings(
         found[Component.API_SERVER],
         seed,

@@ -9,6 +9,7 @@ from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Template
 from moorage.lint.finding import Severity
+from moorage.lint.input_contents import InputContents
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.text.positions import Location
@@ -16,7 +17,7 @@ from moorage.model.types.core import ServiceAccount
 
 
 class Place:
-    """Where an object stands. The line is looked up on demand."""
+    """Where an object stands; objects of a live cluster have no source. The line is looked up on demand."""
 
     __slots__ = ("_start", "source")
 
@@ -31,10 +32,17 @@ class Place:
     def __str__(self) -> str:
         return f"{self.source}:{self.line}" if self.line else self.source
 
+    @property
+    def at(self) -> str:
+        """The place as part of a sentence."""
+        return f"at {self}" if self.source else "in the cluster"
+
 
 NOWHERE = Place()
 #: How the message begins if a source cannot be read.
 UNREADABLE = "cannot be read: "
+#: Messages that begin with one of these words go on where the object's name ends; all others are sentences.
+_PREDICATES = frozenset({"and", "as", "asks", "has", "is", "names", "owns", "stands", "uses", "was"})
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -50,6 +58,14 @@ class Note(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         return f"{self.source}:{self.line}" if self.line else self.source
+
+    @property
+    def sentence(self) -> str:
+        """The object and the message as one sentence, without the object where the message names it."""
+        subject, message = self.subject, self.message
+        if not subject or f'"{subject.rpartition("/")[2]}"' in message:
+            return message
+        return f"{subject} {message}" if message.partition(" ")[0] in _PREDICATES else f"{subject}: {message}"
 
     def __str__(self) -> str:
         text = self.message.removeprefix(UNREADABLE)
@@ -122,6 +138,7 @@ class Inventory:
         self.accounts: dict[str, ServiceAccount] = {}  # by namespace/name: pods may name others, which is noted
         self.passed_over: dict[str, int] = {}
         self.sources = 0
+        self.contents = InputContents()
         self.unreadable = 0
         self.rejected = 0
         self.is_live = False  # all objects of a cluster are there

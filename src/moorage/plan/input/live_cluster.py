@@ -27,6 +27,10 @@ Raw = dict[str, Any]
 _NEEDED = frozenset({"Node", "Pod"})
 _NOT_FOUND, _FORBIDDEN = 404, 403
 WANTED = tuple(kind for kind in KINDS.values() if kind.read_by_plan)
+#: What `gates audit` reads, too: templates that decide about no pod's place.
+PLAIN_TEMPLATES = tuple(kind for kind in KINDS.values() if kind.template and not kind.read_by_plan)
+#: What manifests are read by that are applied on top.
+DEFINITIONS = (KINDS.CUSTOM_RESOURCE_DEFINITION,)
 
 
 class NoLiveCluster(Exception):
@@ -50,8 +54,12 @@ class LiveCluster(NamedTuple):
     gates: LiveGates = LiveGates({})
 
 
-def read_live_cluster(kubeconfig: str, context: str = "", endpoints: Collection[str] = ()) -> LiveCluster:
-    """Read objects and gates; `endpoints` are where components other than the API server serve metrics.
+def read_live_cluster(
+    kubeconfig: str, context: str = "", endpoints: Collection[str] = (), more: Collection[Kind] = ()
+) -> LiveCluster:
+    """Read what a plan reads, objects of `more` kinds, and gates.
+
+    `endpoints` are where components other than the API server serve metrics.
 
     Raises NoLiveCluster.
     """
@@ -62,7 +70,7 @@ def read_live_cluster(kubeconfig: str, context: str = "", endpoints: Collection[
         raise NoLiveCluster(str(error)) from None
     texts: dict[str, str] = {}
     problems: list[str] = []
-    objects, missing = asyncio.run(_read_and_close(client, access.server, texts, problems))
+    objects, missing = asyncio.run(_read_and_close(client, access.server, texts, problems, (*WANTED, *more)))
     ask_endpoints(endpoints, texts, problems)
     return LiveCluster(access.server, access.namespace, objects, missing, gates_in(texts, problems))
 
@@ -74,29 +82,31 @@ def load_live(
     known: KnownObjects | None = None,
 ) -> None:
     """Make the cluster the planner's input; note what it lacks, and its gates, where others are not `wanted`."""
-    planner.load_objects(live.server, live.objects, known)
+    planner.load_objects(live.objects, known)
     planner.inventory.is_live = True
     for kind, why in live.missing:
-        planner.inventory.notes.append(Note(Severity.WARNING, kind, f"was not read: {why}", live.server))
-    planner.inventory.notes += gate_notes(live.gates, wanted or {}, live.server)
+        planner.inventory.notes.append(Note(Severity.WARNING, kind, f"was not read: {why}"))
+    planner.inventory.notes += gate_notes(live.gates, wanted or {})
 
 
 async def _read_and_close(
-    client: HttpClient, server: str, texts: dict[str, str], problems: list[str]
+    client: HttpClient, server: str, texts: dict[str, str], problems: list[str], kinds: Collection[Kind]
 ) -> tuple[list[Raw], list[Missing]]:
     try:
-        found = await read_objects(client, server)
+        found = await read_objects(client, server, kinds)
         await ask_server(client, texts, problems)
         return found
     finally:
         await client.close()
 
 
-async def read_objects(client: Client, server: str) -> tuple[list[Raw], list[Missing]]:
-    """List the objects of every kind that a plan reads. Raises NoLiveCluster."""
+async def read_objects(
+    client: Client, server: str, kinds: Collection[Kind] = WANTED
+) -> tuple[list[Raw], list[Missing]]:
+    """List the objects of these kinds, by default those that a plan reads. Raises NoLiveCluster."""
     objects: list[Raw] = []
     missing: list[Missing] = []
-    for kind in WANTED:
+    for kind in kinds:
         try:
             objects += await _list(client, kind)
         except ApiError as error:

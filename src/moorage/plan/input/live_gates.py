@@ -12,16 +12,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from moorage.client.http_client import HttpClient
-from moorage.client.kubeconfig.access import KubeconfigError
 from moorage.client.kubeconfig.loading import load_access
 from moorage.client.protocol import Unreachable
 from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.gate_skew import Known, listed, skews
-from moorage.model.gates import GATES, Component, GateSet
+from moorage.model.gates import GATES, Component, GateSet, named_values
 from moorage.plan.input.inventory import Note
 from moorage.telemetry.metrics import NAME
 
@@ -88,15 +88,15 @@ def gates_in(texts: Mapping[str, str], problems: Iterable[str] = ()) -> LiveGate
 def read_gates(
     kubeconfig: str | None, context: str = "", endpoints: Collection[str] = (), login: ScrapeLogin = _NO_LOGIN
 ) -> LiveGates:
-    """Ask the API server of a kubeconfig, if there is one, and the components that serve metrics elsewhere."""
+    """Ask the API server of a kubeconfig, if there is one, and the components that serve metrics elsewhere.
+
+    Raises KubeconfigError.
+    """
     texts: dict[str, str] = {}
     problems: list[str] = []
     if kubeconfig is not None:
-        try:
-            client = HttpClient(load_access(kubeconfig, context=context), "gates")
-            asyncio.run(_ask_and_close(client, texts, problems))
-        except KubeconfigError as error:
-            problems.append(str(error))
+        client = HttpClient(load_access(kubeconfig, context=context), "gates")
+        asyncio.run(_ask_and_close(client, texts, problems))
     ask_endpoints(endpoints, texts, problems, login)
     return gates_in(texts, problems)
 
@@ -170,41 +170,49 @@ def _reason(error: Exception) -> str:
 # -- for a plan -------------------------------------------------------------------------------------------------------
 
 
-def gates_to_plan_with(live: LiveGates, wanted: Mapping[str, bool]) -> dict[Component, GateSet]:
-    """Return the gates of each component: the cluster's, or what the command line wants for all components."""
+def gates_to_plan_with(
+    live: LiveGates, wanted: Mapping[str, bool], only: Mapping[Component, Mapping[str, bool]] = MappingProxyType({})
+) -> dict[Component, GateSet]:
+    """Return the gates of each component: the cluster's, or what the command line wants for all, or `only` for some."""
     told = live.known()
     found: dict[Component, GateSet] = {}
     for component in Component:
         ours = {gate.name: gate.default for gate in GATES} | dict(told.get(Component.API_SERVER, {}))
         values = ours | dict(told.get(component, {})) | dict(wanted)
+        values |= named_values(only.get(component, {}))
         found[component] = GateSet(frozenset(name for name, on in values.items() if on))
     return found
 
 
-def gate_notes(live: LiveGates, wanted: Mapping[str, bool], server: str) -> Iterator[Note]:
+def gate_notes(live: LiveGates, wanted: Mapping[str, bool]) -> Iterator[Note]:
     """Say which gates were found, which components did not tell, and where the command line differs."""
     told = live.known()
     silent = [component for component in Component if component not in told]
     for problem in live.problems:
-        yield Note(Severity.WARNING, SUBJECT, problem, server)
+        yield Note(Severity.WARNING, SUBJECT, problem)
     if not told:
         text = "the cluster does not tell them: the defaults are assumed; --feature-gates sets others"
-        yield Note(Severity.WARNING, SUBJECT, text, server)
+        yield Note(Severity.WARNING, SUBJECT, text)
     else:
         found = "; ".join(_unusual(told)) or "all at their defaults"
-        yield Note(Severity.INFO, SUBJECT, f"as the cluster has them: {found}", server)
+        yield Note(Severity.INFO, SUBJECT, f"as the cluster has them: {found}")
         if silent:
             source = "the API server's" if Component.API_SERVER in told else "the defaults"
             verb = "does" if len(silent) == 1 else "do"
             text = f"{listed(silent)} {verb} not tell: taken to be {source}; --scrape URL asks a component"
-            yield Note(Severity.INFO, SUBJECT, text, server)
+            yield Note(Severity.INFO, SUBJECT, text)
     for name, on in wanted.items():
         others = [component for component, values in told.items() if values.get(name, on) is not on]
         if others:
             here, there = ("on", "off") if on else ("off", "on")
             text = f"{name} is {here} here, as --feature-gates says, but {there} in the cluster ({listed(others)})"
-            yield Note(Severity.WARNING, SUBJECT, text, server)
-    yield from (Note(Severity.WARNING, SUBJECT, f"half enabled: {skew}", server) for skew in skews(told))
+            yield Note(Severity.WARNING, SUBJECT, text)
+    yield from skew_notes(told)
+
+
+def skew_notes(values: Known) -> Iterator[Note]:
+    """Warn of gates that are on in some components only, where that does harm."""
+    yield from (Note(Severity.WARNING, SUBJECT, f"half enabled: {skew}") for skew in skews(values))
 
 
 def _unusual(told: Known) -> Iterator[str]:

@@ -17,6 +17,7 @@ from moorage.admit.registry import row_of
 from moorage.admit.world import Assumption
 from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds
 from moorage.lint.finding import Severity
+from moorage.lint.input_contents import ContentCount
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -133,11 +134,12 @@ class Reader:
             after_each()
         self._enter()
 
-    def read_objects(self, source: str, objects: Iterable[Raw]) -> None:
-        """Take objects that were read already; they have no lines in `source`."""
+    def read_objects(self, objects: Iterable[Raw]) -> None:
+        """Take objects that were read from a cluster, so that they stand in no source."""
         self.inventory.sources += 1
         for raw in objects:
-            self._draft(Document(source, raw, _NO_POSITIONS, b"", 0))
+            self._draft(Document("", raw, _NO_POSITIONS, b"", 0))
+        self.inventory.contents.is_live = True
         self._enter()
 
     def _read_source(self, source: Source) -> None:
@@ -152,14 +154,19 @@ class Reader:
 
     def _unreadable(self, source: str, reason: str, line: int = 0) -> None:
         self.inventory.unreadable += 1
+        self.inventory.contents.fail()
         self.inventory.notes.append(Note(Severity.ERROR, "", f"{UNREADABLE}{reason}", source, line))
 
     def _read_stream(self, source: Source, stream: BinaryIO) -> None:
+        count = ContentCount()
         for document in read_documents(stream, source.name):
             if isinstance(document, Document):
+                count.objects += 1
                 self._draft(document)
             else:
+                count.add_error(document)
                 self._decode_error(document, source)
+        self.inventory.contents.add(source, count)
 
     def _decode_error(self, error: DecodeError, source: Source) -> None:
         if error.problem in NO_OBJECT and not source.explicit:
@@ -276,7 +283,7 @@ class Reader:
         finally:  # also if it is refused for another reason
             self._note_assumptions(registry.directory.all_assumed[assumed_before:], draft)
         if old is not None and self._announces_updates:
-            text = f"stands here again (first at {old.place}): the later one is applied on top of it"
+            text = f"stands here again (first {old.place.at}): the later one is applied on top of it"
             self.inventory.note(Severity.WARNING, item.key, text, place)
         if is_custom:
             self._count_passed_over(raw)
@@ -339,7 +346,7 @@ class Reader:
         self.inventory.rejected += 1
         message = error.message
         if old is not None:
-            message += f" (as an update of the one at {old.place}, which stays as it is)"
+            message += f" (as an update of the one {old.place.at}, which stays as it is)"
         hint = hints_of(result.errors, self._gates) if result is not None else UNSET
         subject = identity(draft.document.raw, draft.kind)
         self.inventory.notes.append(Note(Severity.ERROR, subject, message, draft.place.source, line, hint))

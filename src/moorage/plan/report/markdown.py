@@ -30,6 +30,7 @@ from moorage.plan.report.grouping import (
     with_devices,
 )
 from moorage.plan.report.reasons import shortened
+from moorage.plan.report.upgrade import conclusion, step_lines, title_of
 from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Difference
 
@@ -159,6 +160,13 @@ class MarkdownReport:
         yield ""
         yield from (f"- {_cell(change)}" for change in difference.changes)
         yield ""
+        if (upgrade := difference.upgrade) is not None:
+            yield f"## {_cell(title_of(upgrade))}"
+            yield ""
+            yield from (f"- {_cell(line)}" for line in step_lines(upgrade, everything=self._all))
+            yield ""
+            yield _cell(conclusion(upgrade)) if upgrade.completes else f"**{_cell(conclusion(upgrade))}**"
+            yield ""
         rows = [_departure_row(row) for row in self._cut(difference.evicted)]
         yield from _table("Evicted and moved", _DEPARTURE_HEAD, rows)
         replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.rolled)]

@@ -104,4 +104,5 @@ def difference_data(difference: Difference) -> dict[str, Any]:
         "placed": as_data(difference.placed),
         "pending": as_data(difference.pending),
         "failed": as_data(difference.failed),
+        **({"upgrade": as_data(difference.upgrade)} if difference.upgrade is not None else {}),
     }

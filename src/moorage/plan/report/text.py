@@ -16,6 +16,7 @@ from moorage.plan.headroom import MAX_MORE
 from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.pod_lines import PodLine, State, when_text
+from moorage.plan.pool_upgrade import Upgrade
 from moorage.plan.report.grouping import (
     MAX_NODES,
     PendingGroup,
@@ -37,6 +38,7 @@ from moorage.plan.report.grouping import (
     with_devices,
 )
 from moorage.plan.report.reasons import shortened
+from moorage.plan.report.upgrade import conclusion, step_lines, title_of
 from moorage.plan.rollout import Rollout, RolloutStep
 from moorage.plan.what_if import Difference
 
@@ -187,8 +189,8 @@ class TextReport(TerminalLines):
 
     def _refused(self, outcome: Outcome) -> Iterator[str]:
         for failed in outcome.failed:
-            counts = f"  {failed.counts}" if failed.counts else ""
-            yield f"  {self._styled(printable(failed.workload), RED)}  {printable(failed.source)}:{failed.line}{counts}"
+            more = "".join(f"  {part}" for part in (printable(failed.where), failed.counts) if part)
+            yield f"  {self._styled(printable(failed.workload), RED)}{more}"
             yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
             yield from self._hint("    ", failed.hint)
 
@@ -261,6 +263,8 @@ class TextReport(TerminalLines):
         yield self._styled("What if", BOLD)
         yield from (f"  {printable(change)}" for change in difference.changes)
         yield ""
+        if difference.upgrade is not None:
+            yield from self._upgrade(difference.upgrade)
         yield from self._section("Evicted and moved", self._departures(difference.evicted))
         yield from self._section("Replaced by a rolling update", self._rolled(difference.rolled))
         yield from self._section("Blocked", self._blocked(difference))
@@ -269,6 +273,13 @@ class TextReport(TerminalLines):
         if difference.is_empty:
             yield "Nothing moves."
             yield ""
+
+    def _upgrade(self, upgrade: Upgrade) -> Iterator[str]:
+        yield self._styled(title_of(upgrade), BOLD)
+        for line in step_lines(upgrade, everything=self._all):
+            yield from self._wrapped("  ", 6, line)
+        yield from self._wrapped("  ", 4, conclusion(upgrade), style=GREEN if upgrade.completes else RED)
+        yield ""
 
     def _blocked(self, difference: Difference) -> Iterator[str]:
         for pod, message in difference.blocked:
@@ -352,14 +363,12 @@ class TextReport(TerminalLines):
         rows = list(groups.items())
         shown = self._cut(rows, _MAX_ROWS)
         hints = Counter(note.hint for note in outcome.notes)
-        for (level, message), notes in shown:
+        for (level, _), notes in shown:
             first = notes[0]
-            named = f'"{first.subject.rpartition("/")[2]}"' in message
-            about = f"{first.subject} " if first.subject and not named else ""
             where = f" {printable(first.where)}" if first.where else ""
             head = f"  {self._styled(level.value, _LEVEL_COLOURS[level])}{where}: "
             more = f" (and {len(notes) - 1:,} more like it)" if len(notes) > 1 else ""
-            yield from self._wrapped(head, 4, f"{about}{message}{more}")
+            yield from self._wrapped(head, 4, f"{first.sentence}{more}")
             if hints[first.hint] == 1:
                 yield from self._hint("    ", first.hint)
         yield from self._left_out(len(rows) - len(shown), "note")

@@ -26,6 +26,11 @@ def cordon(simulation: Simulation, node: str) -> None:
     simulation.api.patch(KINDS.NODE, node, "", {"spec": {"unschedulable": True}})
 
 
+def uncordon(simulation: Simulation, node: str) -> None:
+    """Mark a node as schedulable again. Raises ApiError."""
+    simulation.api.patch(KINDS.NODE, node, "", {"spec": {"unschedulable": None}})
+
+
 def drain(simulation: Simulation, nodes: Sequence[str]) -> list[tuple[str, str]]:
     """Drain nodes. Return the pods that could not be evicted, each with the reason. Raises ApiError."""
     for name in nodes:

@@ -29,6 +29,7 @@ from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.reading import FIRST_KINDS
 from moorage.plan.input.references import note_dangling
 from moorage.plan.input.registry import learned_classes
+from moorage.plan.report.node_lists import shown_nodes
 from moorage.plan.simulation.api import MAX_WRITES, SimulatedApi
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.spec import new_slices, wanted_devices
@@ -37,7 +38,6 @@ from moorage.serve.cluster.bootstrap import NAMESPACES
 
 COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 _MANY = 1000
-_NODES_NAMED = 3
 WRITES_PER_POD = 30
 #: More pods than Kubernetes supports in a whole cluster.
 MAX_PODS = 150_000
@@ -195,9 +195,8 @@ def _note_missing_nodes(inventory: Inventory, missing: Mapping[str, list[Item]])
     elif missing:
         first = next(iter(missing.values()))[0]
         pods = sum(map(len, missing.values()))
-        listed = ", ".join(list(missing)[:_NODES_NAMED])
-        more = f" and {len(missing) - _NODES_NAMED} more" if len(missing) > _NODES_NAMED else ""
-        text = f"and {pods - 1} more pods are bound to nodes that are not in the {inventory.whole}: {listed}{more}"
+        listed = shown_nodes(list(missing))
+        text = f"and {pods - 1} more pods are bound to nodes that are not in the {inventory.whole}: {listed}"
         inventory.note(Severity.WARNING, first.key, text, first.place)
 
 

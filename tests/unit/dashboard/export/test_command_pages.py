@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from moorage.cli.commands.explain import command as explain_command
 from moorage.cli.commands.plan import command as plan_command
-from moorage.dashboard.export.saved import CopyFailed, in_fork
+from moorage.plan.simulation.forked import CopyFailed, in_fork
 
 ROOT = Path(__file__).resolve().parents[4]
 CLUSTER = str(ROOT / "examples" / "cluster")

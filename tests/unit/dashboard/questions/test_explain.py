@@ -217,7 +217,8 @@ def test_pending_takes_no_arguments() -> None:
 
 
 def test_a_suggestion_changes_the_template_and_the_simulation_agrees() -> None:
-    documents = (node("n1", taints=_LOW), _WEB)
+    web = workload("Deployment", "web", replicas=1, cpu="3", pods={"tolerations": [_BELOW]})
+    documents = (node("n1", taints=_LOW), web)
     told = asked("explain", built(*documents), pod="deployment/web")
     summaries = [one["summary"] for one in told["explanation"]["suggestions"]]
     remedy = told["remedies"][next(i for i, one in enumerate(summaries) if "Lt 5" in one or "threshold" in one)]

@@ -84,7 +84,7 @@ def test_the_first_part_tells_who_leaves_and_when() -> None:
 def test_pods_that_stay_for_a_while_and_for_good_are_told_apart() -> None:
     first, _ = ask([taint(["spot-2"])])
     patient = [one for one in first["evicted"] if one["workload"].endswith("/batch")]
-    assert all(one["afterSeconds"] == 300 and "300 seconds only" in one["because"] for one in patient)
+    assert all(one["afterSeconds"] == 300 and "is tolerated for 300 s" in one["because"] for one in patient)
     first, _ = ask([{"untaint": {"nodes": ["spot-1"], "key": "risk"}}])
     assert [one["pod"] for one in first["evicted"] if one["node"] == "spot-1"] == []
     first, last = ask([taint(["spot-2"])], until=60)

@@ -77,8 +77,8 @@ def test_fewer_devices() -> None:
     assert "2 of 4 devices" in details(told)
     found = [one for one in told.suggestions if one.change.kind is ChangeKind.DEVICE_COUNT]
     assert [(one.change.summary.rpartition(": ")[2], one.nodes) for one in found] == [
-        ("count 4 → 1", ("n1", "n2")),
         ("count 4 → 2", ("n1",)),
+        ("count 4 → 1", ("n1", "n2")),
     ]
 
 

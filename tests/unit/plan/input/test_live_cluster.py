@@ -6,14 +6,20 @@ import weakref
 from typing import Any
 
 import pytest
+from tests.laws.random_worlds import definition, made_before, widget
 from tests.objects import node, pod
+from tests.unit.plan.planning import workload, written
 
 from moorage.client.protocol import Listing, Unreachable
+from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError, forbidden, no_such_path
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
-from moorage.plan.input.live_cluster import LiveCluster, Missing, NoLiveCluster, load_live, read_objects
+from moorage.plan.input.live_cluster import DEFINITIONS, LiveCluster, Missing, NoLiveCluster, load_live, read_objects
 from moorage.plan.planner import Planner, Settings
+from moorage.plan.report.markdown import MarkdownReport
+from moorage.plan.report.plain import as_json, plain
+from moorage.plan.report.text import TextReport
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.loopback import LoopbackClient
 from moorage.serve.verbs.api import Api
@@ -72,8 +78,8 @@ def test_what_the_server_does_not_have_or_tell_is_noted() -> None:
     assert missing[1] == Missing("CSINode", "there is no such kind on the server")
     planner = Planner(Settings(default_gates()))
     load_live(planner, LiveCluster(SERVER, "default", objects, missing))
-    notes = [str(note.message) for note in planner.inventory.notes if note.source == SERVER]
-    assert "was not read: there is no such kind on the server" in notes
+    notes = [str(note) for note in planner.inventory.notes]
+    assert "CSINode: was not read: there is no such kind on the server" in notes
     assert {key.kind for key in planner.inventory.items} >= {"Node", "Pod"}
     assert all(item.existing for item in planner.inventory.of_kind("Node", "Pod"))
 
@@ -84,7 +90,42 @@ def test_a_claim_that_the_cluster_lacks_is_not_one_that_kubectl_could_print() ->
     load_live(planner, LiveCluster(SERVER, "default", [node("n1"), pod("a", volumes=[claimed])], []))
     planner.build()
     notes = [str(note) for note in planner.inventory.notes]
-    assert f"{SERVER}: Pod default/a: uses claim lost, which is not in the cluster" in notes
+    assert "Pod default/a: uses claim lost, which is not in the cluster" in notes
+
+
+def test_a_live_plan_names_workloads_and_not_the_address_of_the_server() -> None:
+    claimed = {"name": "v", "persistentVolumeClaim": {"claimName": "lost"}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few", "namespace": "default"}}
+    objects = [
+        node("n1"),
+        pod("a", volumes=[claimed]),
+        quota | {"spec": {"hard": {"pods": "1"}}, "status": {"hard": {"pods": "1"}, "used": {"pods": "1"}}},
+        workload("Deployment", "web", replicas=2),
+    ]
+    planner = Planner(Settings(default_gates()))
+    load_live(planner, LiveCluster(SERVER, "default", [*map(made_before, objects)], [Missing("Job", "forbidden")]))
+    outcome = planner.plan(planner.build())
+    text = "\n".join(TextReport().lines(outcome))
+    assert "Deployment default/web  0 of 2 pods exist; 2 are refused" in text
+    for form in (text, "\n".join(MarkdownReport().lines(outcome)), as_json(plain(outcome))):
+        assert "example.com" not in form
+
+
+def test_a_manifest_that_stands_in_the_cluster_already_is_said_to_be_there() -> None:
+    planner = Planner(Settings(default_gates()))
+    load_live(planner, LiveCluster(SERVER, "default", [node("n1"), made_before(pod("a"))], []))
+    planner.load(written(pod("a", nodeSelector={"a": "b"})))
+    (note,) = [note for note in planner.inventory.notes if note.subject == "Pod default/a"]
+    assert "(as an update of the one in the cluster, which stays as it is)" in note.message
+
+
+def test_custom_objects_are_judged_by_the_definitions_of_the_cluster() -> None:
+    planner = Planner(Settings(default_gates()))
+    load_live(planner, LiveCluster(SERVER, "default", [node("n1"), definition()], []))
+    planner.load(written(widget("big", 7, "default")))
+    (note,) = [note for note in planner.inventory.notes if note.level is Severity.ERROR]
+    assert "spec.size" in note.message
+    assert DEFINITIONS == (KINDS.CUSTOM_RESOURCE_DEFINITION,)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +165,7 @@ def test_an_inventory_is_freed_without_garbage_collection() -> None:
     gc.disable()
     try:
         planner = Planner(Settings(default_gates()))
-        planner.load_objects("cluster", objects)
+        planner.load_objects(objects)
         inventory = weakref.ref(planner.inventory)
         del planner
         assert inventory() is None

@@ -29,7 +29,7 @@ def of_moorage(**settings: str) -> LiveGates:
 
 
 def notes(live: LiveGates, **wanted: bool) -> list[str]:
-    return [f"{note.level.value}: {note.message}" for note in gate_notes(live, wanted, "https://x")]
+    return [f"{note.level.value}: {note.message}" for note in gate_notes(live, wanted)]
 
 
 def test_each_component_has_its_own() -> None:

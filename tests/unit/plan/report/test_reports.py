@@ -34,6 +34,17 @@ def sample() -> Plan:
     )
 
 
+def test_notes_that_are_sentences_of_their_own_follow_a_colon() -> None:
+    lost = pod("a", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "lost"}}], priorityClassName="high")
+    lost["metadata"]["namespace"] = "gone"
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}}
+    claim["spec"] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    text = text_of(Plan(node("n1"), lost, claim), width=400)
+    assert "Pod gone/a: namespace gone is not in the input" in text
+    assert "Pod gone/a: PriorityClass high is not in the input" in text
+    assert "Pod gone/a uses claim lost, which is not in the input" in text
+
+
 def test_text_has_everything() -> None:
     text = text_of(sample())
     assert "Deployment default/web  2 placed" in text
@@ -77,7 +88,7 @@ def test_what_if_in_text() -> None:
     assert "at once" in text
     assert re.search(r"default/web-\w+-\w+ leaves n1 → n2 as default/web-\w+-\w+", text)
     assert "default/bare leaves n1 and is not replaced: it has no controller" in text
-    assert "taint: taint x=y is not tolerated" in text
+    assert "taint: x=y is not tolerated" in text
     calm = text_of(plan, plan.what_if())
     assert "Nothing moves." in calm
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from moorage.dashboard.questions.playing.rule_text import CEL, RuleText, Steps, TextRange
-from moorage.lint.catalogue import SITE, rules
+from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
 from moorage.lint.facts.custom_kinds import OwnLines
 from moorage.lint.finding import Finding
@@ -136,7 +136,6 @@ class RuleProblem(msgspec.Struct, frozen=True, rename="camel"):
     severity: str
     hint: str = ""
     rule: str = ""
-    page: str = ""
     api_server: bool = False
 
 
@@ -186,7 +185,6 @@ def _placed(text: RuleText, finding: Finding) -> RuleProblem | None:
     # That an expression is not allowed at all is no matter of its text.
     names_key = finding.rule in _NAMES_KEY or (finding.rule == "rejected" and path.endswith(".expression"))
     place = text.range_of(steps, names_key=names_key)
-    page = f"{SITE}/findings/{finding.rule}/" if finding.rule in rules() else ""
     return _problem(
         place,
         path,
@@ -194,7 +192,6 @@ def _placed(text: RuleText, finding: Finding) -> RuleProblem | None:
         str(finding.severity),
         hint=finding.hint,
         rule=finding.rule,
-        page=page,
         api_server=finding.api_server,
     )
 

@@ -11,16 +11,31 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from moorage.admit.raw import Raw
 from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import DeviceObject
+from moorage.model.kinds import Kind
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.plan.node_changes import AddedNodes
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.plugin import ChosenSlots, Mask
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*|[0-9]+(m|Ki|Mi|Gi)")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+#: Words in the keys of labels and taints that state what a node is or has.
+_FACT_WORDS = frozenset(
+    {"version", "kubelet", "kernel", "driver", "firmware", "cuda", "os", "arch", "instance-type"}
+    | {"capacity", "count", "memory", "cores", "gpu", "gpus"}
+)
+_KEY_WORDS = re.compile(r"[a-z]+(?:-type)?")
+A_FACT = "a fact about the node: only right if the node is upgraded or replaced"
 MAX_VALUES = 6  # of the values that would do, this many are tried: the nearest and those that open most nodes
+
+
+def fact_note(key: str) -> str:
+    """Return what to say of a change to a label or taint whose key states a fact, such as a version; else nothing."""
+    return A_FACT if _FACT_WORDS & set(_KEY_WORDS.findall(key.lower())) else ""
 
 
 class ChangeKind(StrEnum):
@@ -51,6 +66,22 @@ class ChangeKind(StrEnum):
     SCHEDULER = "schedulerName"
     PRIORITY = "priority"
     OTHER_POD = "otherPod"
+    REPLICAS = "replicas"
+    MORE_NODES = "moreNodes"
+    QUOTA = "quota"
+    LIMIT_RANGE = "limitRange"
+    POD_SECURITY = "podSecurity"
+    STORAGE_CLASS = "storageClass"
+    RUNTIME_CLASS = "runtimeClass"
+
+
+class ObjectPatch(msgspec.Struct, frozen=True):
+    """A merge patch of an object of the cluster."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    patch: Raw
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -69,8 +100,12 @@ class Change(msgspec.Struct, frozen=True):
     gone: str = ""  # another pod that would have to leave
     devices: tuple[DeviceObject, ...] = ()  # claims and classes as they would be
     removed: tuple[DeviceObject, ...] = ()
+    patches: tuple[ObjectPatch, ...] = ()  # of other objects, such as a quota, or of the workload's replicas
+    added: AddedNodes | None = None
+    recreates: bool = False  # with strategy Recreate: new pods have to wait until all old ones are gone
     yaml: str = ""
     command: str = ""
+    note: str = ""  # what to know before it is done
     move: float = 0
 
 

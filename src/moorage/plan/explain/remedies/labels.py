@@ -18,6 +18,7 @@ from moorage.plan.explain.remedies.change import (
     Change,
     ChangeKind,
     as_yaml,
+    fact_note,
     few,
     replaced,
     with_affinity,
@@ -258,4 +259,5 @@ def _labelled(node: Node, key: str, value: str) -> Change:
         6,
         node=msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, labels=labels)),
         command=f"kubectl label nodes {name} {key}={value}{' --overwrite' if old is not None else ''}",
+        note=fact_note(key),
     )

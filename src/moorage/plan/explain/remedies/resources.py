@@ -31,7 +31,7 @@ from moorage.schedule.plugins.volumes.volume_zone import VolumeZone
 _PLUGINS = (VolumeBinding.name, VolumeZone.name, VolumeRestrictions.name, NodeVolumeLimits.name)
 _NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _ROUND = 1 << 20
-_CURED_BY_DEPARTURE = (
+CURED_BY_DEPARTURE = (
     NodeResourcesFit.name,
     NodePorts.name,
     InterPodAffinity.name,
@@ -155,7 +155,7 @@ def _quantity(resource: str, value: int) -> Quantity:
 
 def departures(blockers: Blockers) -> Iterator[Change]:
     """Pods that take what is needed: if one of them left, whatever its priority, there might be room."""
-    for slot in blockers.only(*_CURED_BY_DEPARTURE)[:_MAX_CROWDED].tolist():
+    for slot in blockers.only(*CURED_BY_DEPARTURE)[:_MAX_CROWDED].tolist():
         name = blockers.cluster.nodes.node(slot).metadata.name
         movable = (record for record in blockers.cluster.pods_on[slot].values() if not stays(record.pod))
         there = sorted(movable, key=lambda record: (record.priority, record.key))

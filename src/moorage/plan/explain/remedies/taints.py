@@ -21,6 +21,7 @@ from moorage.plan.explain.remedies.change import (
     Change,
     ChangeKind,
     as_yaml,
+    fact_note,
     few,
     replaced,
     with_spec,
@@ -182,6 +183,7 @@ def _untainted(node: Node, taint: Taint, alike: int) -> Change:
         8,
         node=_with_node_spec(node, taints=kept),
         command=f"kubectl taint nodes {name} {taint.key}:{taint.effect}-",
+        note=fact_note(taint.key),
     )
 
 

@@ -21,6 +21,7 @@ from moorage.plan.explain.remedies.devices import device_changes
 from moorage.plan.explain.remedies.extended_resources import extended_resource_changes
 from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_changes
+from moorage.plan.explain.remedies.remedy import Remedy
 from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes, volume_changes
 from moorage.plan.explain.remedies.taints import taint_changes
 from moorage.schedule.candidates import Candidates
@@ -39,6 +40,11 @@ class Suggestion(msgspec.Struct, frozen=True):
 
     change: Change
     nodes: tuple[str, ...]
+    lacked: int = 0  # pods of the workload that wait, are refused or are missing without the change
+    lacking: int = 0  # and with it
+    worse: tuple[str, ...] = ()  # pods of others that are worse off with it
+    deletes: bool = False  # pods that wait have to be deleted, since their workload does not replace them
+    remedy: Remedy | None = None
 
 
 class Together(msgspec.Struct, frozen=True):
@@ -108,6 +114,11 @@ class Trials:
         return self.ran_out_of_time
 
     def suggestions(self, among: Mask) -> list[Suggestion]:
+        """Return the best changes with which the pod fits somewhere."""
+        return best_of(self.worked(among))
+
+    def worked(self, among: Mask) -> list[Suggestion]:
+        """Return all changes with which the pod fits somewhere."""
         blockers = Blockers(self._pod, self._candidates(self._pod), among)
         worked = []
         for number, change in enumerate(self._proposals(blockers, self._gates, self._programs)):
@@ -121,7 +132,7 @@ class Trials:
                 slots = np.flatnonzero(self._opened(accepted) & among)
             if len(slots):
                 worked.append(Suggestion(accepted, tuple(self._name(slot) for slot in slots.tolist())))
-        return best_of(worked)
+        return worked
 
     def together(self, among: Mask) -> Together | None:
         """Return several changes that together open one of the nearest nodes."""

@@ -6,7 +6,7 @@
  *   explainer.close()
  */
 import { freshId, h, replace } from "../../lib/dom.js";
-import { abbreviated } from "./names.js";
+import { shownNodes } from "./names.js";
 
 const EDGE = 8;
 const UNRESOLVABLE = "UnschedulableAndUnresolvable";
@@ -59,7 +59,7 @@ export class Explainer {
     const { title, nodes, reasons, details, code } = content();
     replace(
       this.element,
-      h("p", { class: "explainer-title" }, title, h("span", { class: "muted" }, ` on ${abbreviated(nodes.nodes, nodes.count)}`)),
+      h("p", { class: "explainer-title" }, title, h("span", { class: "muted" }, ` on ${shownNodes(nodes.nodes, nodes.count)}`)),
       reasons.map((reason) => h("p", { class: "wrap" }, reason)),
       details.length > 0 && h("ul", { class: "explainer-details" }, details.map((one) => h("li", { class: "wrap mono" }, one))),
       h("p", { class: "muted small" }, code === UNRESOLVABLE ? "Evicting pods would not help." : "Evicting pods might help."),

@@ -5,7 +5,7 @@ import { h, replace } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { codeBlock } from "../../parts/code-block.js";
 import { empty } from "../../parts/states.js";
-import { abbreviated } from "./names.js";
+import { shownNodes } from "./names.js";
 import { applyRemedy, canBeTried, tryRemedy } from "./trying.js";
 
 export function helpCount({ explanation }) {
@@ -128,7 +128,7 @@ async function offerWhatIsAllowed(cards) {
 function opens({ nodes, kind }, target) {
   if (target?.kind === "Node" && nodes.length === 1) return `Changes node ${target.name}.`;
   const fits = kind === "priority" ? "It would be put on" : "It fits on";
-  const where = `${fits} ${abbreviated(nodes)}${nodes.length > 4 ? ` (${count(nodes.length, "node")})` : ""}.`;
+  const where = `${fits} ${shownNodes(nodes)}.`;
   return target ? `${where} Changes ${named(target)}.` : where;
 }
 

@@ -1,9 +1,10 @@
-/** Shortens lists of nodes: `a, b, c`, or the first three and how many more there are. */
+/** Shortens lists of nodes as Python's shown_nodes does: `a, b, c`, or `30 nodes, such as a, b`. */
 import { number } from "../../lib/format.js";
 
-const MOST = 3;
+const MOST = 6;
+const EXAMPLES = 2;
 
-export function abbreviated(names, total = names.length, most = MOST) {
-  if (total <= most + 1 && total === names.length) return names.join(", ");
-  return `${names.slice(0, most).join(", ")} and ${number(total - most)} more`;
+export function shownNodes(names, total = names.length, most = MOST) {
+  if (total <= most && total === names.length) return names.join(", ");
+  return `${number(total)} nodes, such as ${names.slice(0, Math.min(EXAMPLES, most)).join(", ")}`;
 }

@@ -3,7 +3,7 @@ import { h, replace } from "../../lib/dom.js";
 import { count, number } from "../../lib/format.js";
 import { stacked } from "../../parts/bar.js";
 import { empty } from "../../parts/states.js";
-import { abbreviated } from "./names.js";
+import { shownNodes } from "./names.js";
 
 const STEP = 20;
 
@@ -53,7 +53,7 @@ function asBars(rows, plugins, weights, colours) {
     inSteps(rows, (part) =>
       part.map((row) =>
         stacked({
-          label: abbreviated(row.nodes, row.nodes.length, 1),
+          label: shownNodes(row.nodes, row.nodes.length, 1),
           max,
           text: number(row.total),
           parts: plugins
@@ -90,7 +90,7 @@ function asTable(rows, plugins, weights) {
         h(
           "tr",
           {},
-          h("th", { scope: "row", class: "wrap" }, abbreviated(row.nodes)),
+          h("th", { scope: "row", class: "wrap" }, shownNodes(row.nodes)),
           h("td", { class: "end nums" }, number(row.total)),
           plugins.map((name) => h("td", { class: "end nums" }, number(row.scores[name] ?? 0))),
         ),

@@ -60,7 +60,7 @@ function sections(plan) {
     rollout && rolloutSection(rollout),
     listed("Evicted", plan.evicted, movedColumns()),
     listed("Evicted again and again", plan.evictionLoops, [text("Workload", (one) => one.workload, "16rem"), { ...text("Every", (one) => duration(one.everySeconds), "6rem"), by: (one) => one.everySeconds, end: true }, text("Why", (one) => one.because)]),
-    listed("Workloads whose pods are refused", plan.failedCreates, [text("Workload", (one) => one.workload, "16rem"), text("Pods", (one) => (one.refused ? `${number(one.refused)} of ${number(one.wanted)}` : ""), "8rem"), text("Why", (one) => hinted(one)), text("Place", place, "16rem")]),
+    listed("Workloads whose pods are refused", plan.failedCreates, [text("Workload", (one) => one.workload, "16rem"), text("Pods", (one) => (one.refused ? `${number(one.existing)} of ${number(one.wanted)} exist, ${number(one.refused)} refused` : ""), "12rem"), text("Why", (one) => hinted(one)), text("Place", place, "16rem")]),
     listed("Preempted", plan.preempted, [text("Pod", (one) => one.pod), text("Node", (one) => one.node), text("Makes room for", (one) => one.by)]),
     listed("Pods", plan.pods, podColumns(), (one) => one.state === "Pending" && address.go("pending", { pod: `${one.namespace}/${one.name}` })),
     listed("Nodes", plan.nodes, nodeColumns(plan.nodes), (one) => address.go("map", { node: one.name })),

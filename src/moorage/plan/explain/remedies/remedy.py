@@ -13,22 +13,21 @@ import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.control.framework.world import controller_of
-from moorage.dashboard.actions.differences import CannotCarry, Operation, carried, operations
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import DeviceTaintRule
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.acceptance import document_of
+from moorage.plan.explain.remedies.carrying_out import as_new, template_like
 from moorage.plan.explain.remedies.change import Change, ChangeKind, as_yaml
+from moorage.plan.explain.remedies.differences import CannotCarry, Operation, carried, operations
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.simulation.simulation import Simulation
+from moorage.serve.patch.json_patch import apply_merge_patch
 
 _encode = msgspec.json.Encoder().encode
 _RULE = next(kind for kind in KINDS.values() if kind.view is DeviceTaintRule)
-#: What one pod has been given, and no template has.
-_OF_ONE_POD = ("nodeName", "priority", "preemptionPolicy")
-_ADDED_BY_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences")
 #: Workloads that do not replace their pods when the template changes.
 _KEEP_PODS = ("ReplicaSet", "ReplicationController")
 _IN_PLACE = (ChangeKind.TOLERATION, ChangeKind.THRESHOLD, ChangeKind.SCHEDULING_GATE)
@@ -61,6 +60,11 @@ def remedy_of(
 ) -> Remedy:
     """Return what makes the changes, of which each includes those before it."""
     change = changes[-1]
+    if change.added is not None:
+        text = f"moorage plan --add-nodes {change.added.count} --like {change.added.like}"
+        return Remedy(command=text, note="The command shows the plan with these nodes.")
+    if change.patches:
+        return _on_object(change, inventory)
     if any(one.gone or one.devices for one in changes):
         return Remedy(command=change.command, note=_by_hand(changes))
     if change.node is not None:
@@ -76,7 +80,7 @@ def remedy_of(
         return _on_pod(changes, pod, before, change.pod, inventory)
     workload = _workload(pod, inventory)
     if workload is not None:
-        return _on_template(workload, before, change.pod, inventory)
+        return _on_template(workload, before, change, inventory)
     if pod.owner is not None:
         return Remedy(note=f"{pod.owner} is not in the {inventory.whole}: its template is to be changed like this.")
     return _on_pod(changes, pod, before, change.pod, inventory)
@@ -121,15 +125,28 @@ def _workload(pod: PlannedPod, inventory: Inventory) -> Item | None:
     return owner_item if owner_item is not None and owner_item.key.kind == "CronJob" else item
 
 
-def _on_template(item: Item, before: Pod, after: Pod, inventory: Inventory) -> Remedy:
-    raw, old, new = _whole(item), _template_like(before), _template_like(after)
+def _on_object(change: Change, inventory: Inventory) -> Remedy:
+    """Return the patch of another object, or of the workload's numbers."""
+    patch = change.patches[0]
+    item = inventory.items.get(Key(patch.kind.name, patch.namespace, patch.name))
+    if item is None:
+        return Remedy(command=change.command, note=f"The object is not in the {inventory.whole}.")
+    raw = _whole(item)
+    return _patched(item, raw, apply_merge_patch(raw, patch.patch), change.command)
+
+
+def _on_template(item: Item, before: Pod, change: Change, inventory: Inventory) -> Remedy:
+    assert change.pod is not None
+    raw, old, new = _whole(item), template_like(before), template_like(change.pod)
     path = ("spec", "jobTemplate", "spec", "template") if item.key.kind == "CronJob" else ("spec", "template")
     try:
         changed = _with_part(raw, path, lambda template: carried(template, old, new))
     except CannotCarry as error:
         return Remedy(note=f"The template of {item.key} does not have {error}: it is to be changed by hand.")
+    if change.recreates:
+        changed["spec"] = {**changed["spec"], "strategy": {"type": "Recreate"}}
     if item.key.kind == "Job":
-        manifest = _manifest(_as_new(changed))
+        manifest = _manifest(as_new(changed))
         return Remedy(manifest=manifest, note="The template of a Job cannot be changed: recreate the Job.")
     note = ""
     if item.key.kind in _KEEP_PODS:
@@ -137,13 +154,6 @@ def _on_template(item: Item, before: Pod, after: Pod, inventory: Inventory) -> R
     elif item.key.kind == "CronJob":
         note = "It counts from the next Job on."
     return _patched(item, raw, changed, "", note)
-
-
-def _template_like(pod: Pod) -> Raw:
-    """Return of a pod what its template has, too."""
-    document = document_of(pod)
-    spec = {name: value for name, value in document.get("spec", {}).items() if name not in _OF_ONE_POD}
-    return {"metadata": {"labels": document.get("metadata", {}).get("labels", {})}, "spec": spec}
 
 
 def _on_pod(changes: Sequence[Change], pod: PlannedPod, before: Pod, after: Pod, inventory: Inventory) -> Remedy:
@@ -164,13 +174,13 @@ def _on_pod(changes: Sequence[Change], pod: PlannedPod, before: Pod, after: Pod,
             changed["spec"].pop("schedulingGates", None)
         return _patched(item, raw, changed, "")
     try:
-        changed = carried(raw, _template_like(before), _template_like(after))
+        changed = carried(raw, template_like(before), template_like(after))
     except CannotCarry as error:
         return Remedy(note=f"The pod does not have {error}: it is to be changed by hand.")
     return Remedy(
         target=_target(item),
         command=f"kubectl replace --force -n {shlex.quote(namespace)} -f pod.yaml",
-        manifest=_manifest(_as_new(changed)),
+        manifest=_manifest(as_new(changed)),
         note="This cannot be changed in a pod that exists: delete it and recreate it from the manifest.",
     )
 
@@ -188,7 +198,7 @@ def _patched(item: Item, raw: Raw, changed: Raw, command: str, note: str = "") -
         patch,
         "json",
         command or patch_command(item.kind, item.key.namespace, item.key.name, patch),
-        _manifest(_as_new(changed)),
+        _manifest(as_new(changed)),
         note,
     )
 
@@ -206,12 +216,6 @@ def _target(item: Item) -> Target:
 
 def _whole(item: Item) -> Raw:
     return {"apiVersion": item.kind.api_version, "kind": item.key.kind, **item.raw}
-
-
-def _as_new(document: Raw) -> Raw:
-    """Return a document as a user writes it: without status and what the API server adds."""
-    metadata = {name: value for name, value in document["metadata"].items() if name not in _ADDED_BY_SERVER}
-    return {name: value for name, value in {**document, "metadata": metadata}.items() if name != "status"}
 
 
 def _manifest(document: Raw) -> str:

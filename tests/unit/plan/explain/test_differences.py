@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from moorage.dashboard.actions.differences import CannotCarry, carried, changed_paths, operations
+from moorage.plan.explain.remedies.differences import CannotCarry, carried, changed_paths, operations
 from moorage.serve.patch.json_patch import apply_json_patch
 
 _ADDED = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}

@@ -1,0 +1,224 @@
+"""Try changes on a workload as a whole, each in a copy of the simulated cluster that then comes to rest.
+
+A change helps if fewer pods of the workload wait, are refused or are missing afterwards than without it. Pods of others
+that are worse off then are named. A copy is a fork of this process, which costs milliseconds and can be spoiled.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from moorage.client.protocol import Object
+from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.pod import FINISHED_PHASES, Pod
+from moorage.plan.explain.remedies.carrying_out import (
+    carry_out,
+    delete_waiting,
+    keeps_waiting_pods,
+    kind_named,
+    template_owner,
+    workload_of,
+)
+from moorage.plan.explain.remedies.change import Change
+from moorage.plan.explain.remedies.differences import CannotCarry
+from moorage.plan.input.inventory import Key
+from moorage.plan.node_changes import ChangeError
+from moorage.plan.outcome import wanted_pods
+from moorage.plan.pod_lines import PlannedPod, not_created
+from moorage.plan.simulation.forked import CopyFailed, in_fork
+from moorage.plan.simulation.simulation import Simulation
+
+MAX_TRIALS = 60
+MAX_SECONDS = 5.0
+_MAX_STUCK = 20
+_MAX_NAMED = 4
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """What becomes of the workload: `lacking` pods still wait or are missing, and who else is worse off, by uid.
+
+    `deleted`: pods that wait had to be deleted, since their workload does not replace them by itself.
+    """
+
+    lacking: int
+    worse: dict[str, str] = {}
+    deleted: bool = False
+    used: dict[str, dict[str, str]] = {}  # of the quotas of its namespace, by name
+
+
+class WorkloadTrials:
+    """Tries changes of one workload on copies of a simulation that has settled; `pod` is one of its pods.
+
+    With `build`, the simulation itself cannot go on: copies begin with the input, and changes are made before any pod
+    is placed.
+    """
+
+    def __init__(
+        self, simulation: Simulation, pod: PlannedPod, before: Pod, build: Callable[[], Simulation] | None = None
+    ) -> None:
+        self.simulation, self.pod, self.before = simulation, pod, before
+        self.key = workload_of(pod)
+        self._build = build
+        self._until = time.monotonic() + MAX_SECONDS
+        self._left = MAX_TRIALS
+        self.ran_out = False
+        self._now: Effect | None = None
+
+    @property
+    def now(self) -> Effect:
+        """What becomes of the workload without any change."""
+        if self._now is None:
+            self._now = self._tried(()) or Effect(0)
+        return self._now
+
+    def try_changes(self, *changes: Change) -> Effect | None:
+        """Return what becomes of the workload with these changes; None if they cannot be made, or time is up."""
+        effect = self._tried(changes)
+        if effect is None:
+            return None
+        worse = {uid: text for uid, text in effect.worse.items() if uid not in self.now.worse}
+        return msgspec.structs.replace(effect, worse=worse)
+
+    def _tried(self, changes: Sequence[Change]) -> Effect | None:
+        seconds = self._until - time.monotonic()
+        if seconds <= 0 or not self._left:
+            self.ran_out = True
+            return None
+        self._left -= 1
+        try:
+            answer = in_fork(lambda: self._effect(changes), seconds + 0.1)
+        except CopyFailed:
+            self.ran_out = True
+            return None
+        return None if answer is None else msgspec.convert(answer, Effect)
+
+    def _effect(self, changes: Sequence[Change]) -> Effect | None:
+        """Play the changes: this is a copy of the process."""
+        simulation = self._build() if self._build is not None else self.simulation
+        if self._build is None:
+            simulation.scheduling.follow = lambda action: None
+            simulation.settle()
+        watch = _OthersWatch(simulation, self.key)
+        known = len(simulation.order)
+        deleted = False
+
+        def awaits_eviction() -> bool:
+            return any(simulation.order[timer.pod.uid] < known for timer in simulation.evictions.timers())
+
+        try:
+            if changes:
+                carry_out(simulation, changes, self.pod, self.before)
+            simulation.settle(awaits_eviction)
+            if changes and changes[-1].pod is not None and self._keeps_waiting_pods():
+                for _ in range(_MAX_STUCK):  # a StatefulSet makes one pod after the other
+                    if not lacking(simulation, self.key) or not delete_waiting(simulation, self.key):
+                        break
+                    deleted = True
+                    simulation.settle(awaits_eviction)
+        except (ApiError, ChangeError, CannotCarry):
+            return None
+        if simulation.stopped and changes:
+            return None
+        return Effect(lacking(simulation, self.key), watch.worse(), deleted, _used(simulation, self.key.namespace))
+
+    def _keeps_waiting_pods(self) -> bool:
+        owner = template_owner(self.simulation, self.pod)
+        return owner is not None and keeps_waiting_pods(Key(owner.kind.name, owner.namespace, owner.name))
+
+
+def lacking(simulation: Simulation, key: Key) -> int:
+    """Return how many pods of a workload wait for a node, are about to be evicted, were refused, or are missing."""
+    mine = [pod for pod in simulation.world.in_namespace(KINDS.POD, key.namespace) if _is_of(simulation, pod, key)]
+    leaving = {timer.pod.uid for timer in simulation.evictions.timers()}
+    running = sum(bool(pod.view.spec.nodeName) and pod.uid not in leaving for pod in mine)
+    if key.kind == "Pod":
+        return int(not running)
+    pending = sum(not pod.view.spec.nodeName for pod in mine)
+    pending += sum(pod.owner == key for pod in not_created(simulation))
+    return max(pending, _wanted(simulation, key) - running)
+
+
+def _wanted(simulation: Simulation, key: Key) -> int:
+    kind = kind_named(key.kind)
+    owner = simulation.world.get(kind, f"{key.namespace}/{key.name}") if kind is not None else None
+    return wanted_pods(owner) if owner is not None else 0
+
+
+def _is_of(simulation: Simulation, pod: Object, key: Key) -> bool:
+    """Return whether a pod that is there to stay belongs to a workload, or is the bare pod that is meant."""
+    if not _is_there(pod):
+        return False
+    owner = simulation.owner_of(pod)
+    return Key(*owner) == key if owner is not None else Key("Pod", pod.namespace, pod.name) == key
+
+
+def _is_there(pod: Object) -> bool:
+    return pod.view.metadata.deletionTimestamp is None and pod.view.status.phase not in FINISHED_PHASES
+
+
+def _used(simulation: Simulation, namespace: str) -> dict[str, dict[str, str]]:
+    quotas = simulation.world.in_namespace(KINDS.RESOURCE_QUOTA, namespace)
+    return {quota.name: {name: str(amount) for name, amount in quota.view.status.used.items()} for quota in quotas}
+
+
+class _OthersWatch:
+    """Watches what becomes of the pods that do not belong to the workload."""
+
+    def __init__(self, simulation: Simulation, key: Key) -> None:
+        self._simulation, self._key = simulation, key
+        self._on_node: dict[str, Object] = {}  # by uid, as they were when they changed first
+        self._created: dict[str, Object] = {}
+        simulation.api.listeners.append(self._changed)
+
+    def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        if kind is not KINDS.POD:
+            return
+        if old is None:
+            if new is not None:
+                self._created[new.uid] = new
+        elif old.view.spec.nodeName and old.uid not in self._created and _is_there(old):
+            self._on_node.setdefault(old.uid, old)
+
+    def worse(self) -> dict[str, str]:
+        """Return who is worse off, by uid, each with a sentence."""
+        self._simulation.api.listeners.remove(self._changed)
+        lost = [pod for pod in self._on_node.values() if not self._is_mine(pod) and self._current(pod) is None]
+        successors: dict[Key, list[str]] = {}
+        for pod in self._created.values():
+            current = self._current(pod)
+            if current is not None and current.view.spec.nodeName and not self._is_mine(pod):
+                successors.setdefault(self._workload(pod), []).append(current.view.spec.nodeName)
+        texts = {}
+        for pod in lost:
+            key = self._workload(pod)
+            nodes = successors.get(key, [])
+            if nodes:
+                texts[pod.uid] = f"{pod.key} would be evicted, and go to {nodes.pop(0)}"
+            elif key.kind == "Pod" and not any(self._workload(new) == key for new in self._created.values()):
+                texts[pod.uid] = f"{pod.key} would be evicted, and nothing recreates it"
+            else:
+                texts[pod.uid] = f"{pod.key} would become Pending"
+        return texts
+
+    def _current(self, pod: Object) -> Object | None:
+        found = self._simulation.world.get(KINDS.POD, pod.key)
+        return found if found is not None and found.uid == pod.uid and _is_there(found) else None
+
+    def _workload(self, pod: Object) -> Key:
+        return Key(*self._simulation.workload_of(pod))
+
+    def _is_mine(self, pod: Object) -> bool:
+        return self._workload(pod) == self._key
+
+
+def shown_worse(effect: Effect) -> tuple[str, ...]:
+    """Return who is worse off: up to a few by name, then how many more."""
+    texts = sorted(effect.worse.values())
+    if len(texts) <= _MAX_NAMED + 1:
+        return tuple(texts)
+    left = texts[_MAX_NAMED:]
+    pending = sum("would become Pending" in text for text in left)
+    more = f"{len(left):,} more pods would be evicted"
+    return (*texts[:_MAX_NAMED], f"{more} ({pending:,} become Pending)" if pending else more)

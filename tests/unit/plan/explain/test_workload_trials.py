@@ -1,0 +1,72 @@
+"""Suggestions are tried on the whole workload: what helps one pod at the cost of another is not offered."""
+
+from __future__ import annotations
+
+import yaml
+from tests.unit.plan.explaining import explained
+from tests.unit.plan.planning import Raw, node, pod, workload
+
+from moorage.plan.explain.explanation import Explanation, plain
+from moorage.plan.explain.remedies.change import ChangeKind
+
+
+def apart(key: str = "kubernetes.io/hostname") -> Raw:
+    """Return a rule that keeps the pods of `web` apart."""
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "web"}}}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def summaries(told: Explanation) -> list[str]:
+    return [one.change.summary for one in told.suggestions]
+
+
+def test_replicas_that_keep_away_from_each_other_are_not_asked_to_move() -> None:
+    web = workload("Deployment", "web", replicas=2, pods={"affinity": apart()})
+    told = explained(node("n1"), web, pod="deployment/web")
+    assert summaries(told) == ["replicas 2 → 1: as many as fit", "1 more node like n1"]
+    assert not any(one.change.gone for one in told.suggestions)
+    assert all(one.lacking == 0 and one.lacked == 1 for one in told.suggestions)
+
+
+def test_the_smallest_number_of_nodes_is_suggested() -> None:
+    web = workload("Deployment", "web", replicas=6, cpu="2")
+    told = explained(node("n1", cpu="4"), web, pod="deployment/web")
+    assert "2 more nodes like n1" in summaries(told)
+
+
+def test_a_suggestion_says_how_many_pods_still_wait() -> None:
+    web = workload("StatefulSet", "web", replicas=3, cpu="3", pods={"nodeSelector": {"disk": "ssd"}})
+    web["spec"]["podManagementPolicy"] = "Parallel"
+    told = explained(node("n1", cpu="4", disk="hdd"), web, pod="statefulset/web")
+    first = next(one for one in told.suggestions if one.change.kind is ChangeKind.NODE_SELECTOR)
+    assert (first.lacked, first.lacking) == (3, 2)
+
+
+def test_the_remedy_of_a_suggestion_is_a_manifest_for_plan() -> None:
+    web = workload("Deployment", "web", replicas=2, pods={"affinity": apart()})
+    told = explained(node("n1"), web, pod="deployment/web")
+    (first, *_) = plain(told)["suggestions"]
+    assert (first["pendingBefore"], first["pendingAfter"], first["worseOff"]) == (1, 0, [])
+    assert first["remedy"]["target"]["kind"] == "Deployment"
+    assert yaml.safe_load(first["remedy"]["manifest"])["spec"]["replicas"] == 1
+
+
+def test_others_that_would_have_to_go_are_named() -> None:
+    urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
+    low = workload("Deployment", "low", replicas=1, cpu="3")
+    told = explained(node("n1", cpu="4"), low, urgent, pod("p", "3"), pod="deployment/low")
+    (first,) = [one for one in told.suggestions if one.change.kind is ChangeKind.PRIORITY]
+    assert first.worse == ("default/p would be evicted, and nothing recreates it",)
+
+
+def test_the_nearest_version_comes_first_and_a_version_label_is_called_a_fact() -> None:
+    rule = {"key": "kernel", "operator": "SemverGt", "values": ["5.15.0"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [rule]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    web = workload("Deployment", "web", replicas=1, pods={"affinity": affinity})
+    nodes = node("a", kernel="5.15.0-generic"), node("b", kernel="5.4.0")
+    told = explained(*nodes, web, pod="deployment/web", gates={"AllAlpha": True})
+    assert summaries(told)[0].endswith("kernel SemverGt 5.15.0-0")
+    labels = [one.change for one in told.suggestions if one.change.kind is ChangeKind.NODE_LABEL]
+    assert labels
+    assert all("a fact about the node" in change.note for change in labels)
