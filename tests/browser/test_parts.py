@@ -174,11 +174,11 @@ def test_quantities_and_durations_are_written_as_kubernetes_does(page: Page) -> 
       const f = await import("/lib/format.js");
       return [f.cpu(250), f.cpu(1500), f.cpu(64000), f.cpu(0), f.bytes(1610612736), f.bytes(1023),
         f.quantity("memory", 2 ** 35), f.quantity("nvidia.com/gpu", 8), f.percent(0.004), f.percent(0.999),
-        f.percent(1), f.duration(65), f.duration(90000), f.count(1, "node"), f.count(1234, "node"),
-        f.taint({key: "a", value: "", effect: "NoSchedule"})];
+        f.percent(290 / 1000), f.percent(1), f.duration(65), f.duration(90000), f.count(1, "node"),
+        f.count(1234, "node"), f.taint({key: "a", value: "", effect: "NoSchedule"})];
     }"""
     assert run(page, script) == [
-        *["250m", "1.5", "64", "0", "1.5Gi", "1023", "32Gi", "8", "<1%", "99%", "100%", "1m5s", "1d1h"],
+        *["250m", "1.5", "64", "0", "1.5Gi", "1023", "32Gi", "8", "0%", "99%", "28%", "100%", "1m5s", "1d1h"],
         *["1 node", "1,234 nodes", "a:NoSchedule"],
     ]
 

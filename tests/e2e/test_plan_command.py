@@ -322,5 +322,5 @@ def test_a_reader_that_goes_is_no_error(tmp_path: Path) -> None:
 
 def test_help_has_examples() -> None:
     text = run("--help").stdout
-    assert "kubectl get nodes,pods" in text
+    assert "moorage dump | moorage plan - --change new.yaml" in text
     assert "Exit code: 0 a plan was made" in text

@@ -199,6 +199,7 @@ def copy_node(simulation: Simulation, like: Object) -> str:
     status = {part: like.raw["status"][part] for part in ("capacity", "allocatable") if part in like.raw["status"]}
     raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
     made = simulation.api.create(KINDS.NODE, {**raw, "spec": {"taints": taints} if taints else {}})
+    simulation.ageless.add(made.uid)
     report = node_status(made.view, number, simulation.clock.now)
     simulation.api.patch(KINDS.NODE, name, "", {"status": report}, "status")
     return name

@@ -35,9 +35,16 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def percent(self) -> int:
-        if self.allocatable <= 0:
-            return 100 if self.requested else 0
-        return 100 * self.requested // self.allocatable
+        """Whole percents as kubectl describe node and kubectl top print them: cut off, 0 where there is nothing.
+
+        Kubernetes: describeNodeResource, which divides floating-point numbers, so that 290m of 1 CPU are 28 %.
+        """
+        return int(self.requested / self.allocatable * 100) if self.allocatable else 0
+
+    @property
+    def fullness(self) -> int:
+        """The percentage to compare nodes by: what is requested where there is nothing counts as all."""
+        return 100 if self.requested and not self.allocatable else self.percent
 
 
 class NodeLine(msgspec.Struct, frozen=True):
@@ -57,9 +64,9 @@ class NodeLine(msgspec.Struct, frozen=True):
     def fullest(self) -> int:
         """The percentage of the scarcest of its main resources, extended ones and devices."""
         percents = [
-            usage.percent for name, usage in self.resources.items() if name in (CPU, MEMORY, PODS) or "/" in name
+            usage.fullness for name, usage in self.resources.items() if name in (CPU, MEMORY, PODS) or "/" in name
         ]
-        return max(percents + [Usage(device.in_use, device.published).percent for device in self.devices.values()])
+        return max(percents + [Usage(device.in_use, device.published).fullness for device in self.devices.values()])
 
 
 class FailedLine(msgspec.Struct, frozen=True):

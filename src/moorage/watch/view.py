@@ -116,7 +116,8 @@ class WatchText(TextReport):
             marks = [self._styled("not ready", RED)] if line.name in unready else []
             marks += [self._styled(printable(taint), DIM) for taint in line.taints]
             yield "  ".join([last, *marks])
-        yield from self._left_out_quietly(len(watched.nodes) - len(shown), "node")
+        if len(watched.nodes) > len(shown):
+            yield f"  … {counted(len(watched.nodes), 'node')} in all"
 
     def _left_out_quietly(self, number: int, noun: str) -> Iterator[str]:
         if number > 0:

@@ -3,6 +3,7 @@
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload
 
+from moorage.plan.outcome import Usage
 from moorage.plan.pod_lines import State
 
 
@@ -123,6 +124,23 @@ def test_nodes_are_filled_and_bound_pods_stay() -> None:
     usage = plan.outcome.nodes[0].resources
     assert (usage["cpu"].requested, usage["cpu"].allocatable, usage["cpu"].percent) == (2000, 4000, 50)
     assert (usage["pods"].requested, usage["pods"].allocatable) == (2, 20)
+
+
+@pytest.mark.parametrize(
+    ("requested", "allocatable", "percent", "fullness"),
+    [
+        (290, 1000, 28, 28),  # 0.29 * 100 is 28.999999999999996 in floating point, for kubectl, too
+        (999, 1000, 99, 99),
+        (3, 1000, 0, 0),
+        (1000, 1000, 100, 100),
+        (2500, 1000, 250, 250),
+        (1, 0, 0, 100),
+        (0, 0, 0, 0),
+    ],
+)
+def test_percentages_are_cut_off_as_kubectl_does(requested: int, allocatable: int, percent: int, fullness: int) -> None:
+    usage = Usage(requested, allocatable)
+    assert (usage.percent, usage.fullness) == (percent, fullness)
 
 
 def test_seed_decides_ties_and_nothing_else() -> None:

@@ -3,15 +3,16 @@
 It is the map of a cluster in files. Pods that a StatefulSet has yet to make are no rows: they are in the plan.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.state.details import node_details, pod_details
-from moorage.dashboard.state.rows import node_row, pod_row, pod_table
+from moorage.dashboard.state.rows import NodeRow, node_row, pod_row, pod_table
 from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
-from moorage.plan.devices import device_counts, device_counts_of
+from moorage.model.types.node import Node
+from moorage.plan.devices import DeviceCount, device_counts, device_counts_of
 from moorage.plan.input.inventory import Key
 from moorage.plan.simulation.simulation import Simulation
 from moorage.watch.usage import NodeUsage
@@ -38,8 +39,14 @@ def rows(simulation: Simulation) -> dict[str, Any]:
     nodes = []
     for _, node in simulation.cluster.nodes:
         name = node.metadata.name
-        nodes.append(node_row(node, usage.of(name), devices.get(name, {})))
+        nodes.append(_row(simulation, node, usage, devices.get(name, {})))
     return {"nodes": nodes, "pods": pod_table(pods)}
+
+
+def _row(simulation: Simulation, node: Node, usage: NodeUsage, devices: Mapping[str, DeviceCount]) -> NodeRow:
+    """Return the row of a node, without the age of one of which the input does not tell it."""
+    row = node_row(node, usage.of(node.metadata.name), devices)
+    return {**row, "created": ""} if node.metadata.uid in simulation.ageless else row
 
 
 def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
@@ -51,7 +58,8 @@ def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
         usage = NodeUsage()
         for pod_here in world.pods_on(name):
             usage.count(pod_here.key, pod_here.view)
-        row = node_row(node.view, usage.of(name), device_counts_of(base.simulation.cluster.devices, name))
+        counts = device_counts_of(base.simulation.cluster.devices, name)
+        row = _row(base.simulation, node.view, usage, counts)
         document = node_details(world, name, row, [])
     elif pod:
         document = pod_details(world, pod, [])

@@ -140,7 +140,7 @@ class TextReport(TerminalLines):
                     f"    {self._styled(f'{printable(name):<{widest}}', CYAN)}  ", widest + 6, which
                 )
             if len(nodes) > len(kept):
-                yield f"    … and {counted(len(nodes) - len(kept), 'node')} more"
+                yield f"    … {counted(len(nodes), 'node')} in all (--all lists them)"
         yield from self._left_out(len(shown) - len(kept_groups), "workload")
 
     def _devices(self, outcome: Outcome) -> Iterator[str]:

@@ -30,7 +30,7 @@ from moorage.plan.input.reading import FIRST_KINDS
 from moorage.plan.input.references import note_dangling
 from moorage.plan.input.registry import learned_classes
 from moorage.plan.report.node_lists import shown_nodes
-from moorage.plan.simulation.api import MAX_WRITES, SimulatedApi
+from moorage.plan.simulation.api import MAX_WRITES
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.spec import new_slices, wanted_devices
 from moorage.run.node_objects import SIMULATOR, node_status
@@ -64,7 +64,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -
     adopt_uids(inventory)
     now = api.now_text()
     for item in inventory.items.values():
-        _complete(item, api, now)
+        _complete(item, simulation, now)
     complete_claim_references(inventory)
     absent = stand_ins(inventory)
     revisions = list(revision_stand_ins(inventory))
@@ -112,7 +112,7 @@ def load(simulation: Simulation, items: Any) -> None:
     api, nodes = simulation.api, 0
     now = api.now_text()
     for item in items:
-        _complete(item, api, now)
+        _complete(item, simulation, now)
         if item.kind is KINDS.NODE:
             nodes += 1
             if not item.view.status.allocatable or not _has_ready(item.view):
@@ -136,12 +136,14 @@ def _publish_devices(simulation: Simulation, inventory: Inventory) -> None:
                 inventory.note(Severity.WARNING, item.key, f"has devices that are refused: {error.message}", item.place)
 
 
-def _complete(item: Item, api: SimulatedApi, now: str) -> None:
+def _complete(item: Item, simulation: Simulation, now: str) -> None:
     metadata = item.view.metadata
     if metadata.uid and metadata.uid != ANY_REQUEST.uid:
         return
-    added: dict[str, str] = {"uid": api.registry.new_uid()}
+    added: dict[str, str] = {"uid": simulation.api.registry.new_uid()}
     if not metadata.creationTimestamp:
+        if item.kind is KINDS.NODE:
+            simulation.ageless.add(added["uid"])
         added["creationTimestamp"] = now
     item.raw = {**item.raw, "metadata": {**item.raw["metadata"], **added}}
     item.view = _replace(item.view, metadata=_replace(metadata, **added))

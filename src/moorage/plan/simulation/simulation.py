@@ -249,6 +249,8 @@ class Simulation:
         self.history = PodHistory(self)
         self.order = self.history.order  # UIDs of pods, in the order in which they were made
         self.bound_at_start: set[str] = set()
+        #: UIDs of nodes whose creationTimestamp is an invention: the input does not tell their age.
+        self.ageless: set[str] = set()
         #: Workloads that stand in for others of the same uid: what the others are called.
         self.shown_owners: dict[str, OwnerName] = {}
         self.after_round: list[Callable[[], None]] = []

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.dashboard.questions import QUESTIONS, BadQuestion, Base, function_of
@@ -46,6 +47,18 @@ def test_rows_agree_with_the_plan() -> None:
     assert sum(1 for node in where.values() if not node) == len(base.plan.pending) > 0
     workloads = {key: pods["workloads"][index] for key, index, _, _ in pods["rows"]}
     assert workloads == {pod.key: pod.workload for pod in base.plan.pods}
+
+
+def test_age_is_unknown_for_a_node_without_creation_timestamp(tmp_path: Path) -> None:
+    path = tmp_path / "nodes.json"
+    dated = {"name": "dated", "uid": "u", "creationTimestamp": "2025-05-01T00:00:00Z"}
+    nodes = [{"apiVersion": "v1", "kind": "Node", "metadata": metadata} for metadata in ({"name": "undated"}, dated)]
+    path.write_bytes(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    base = settled(str(path))
+    (part,) = parts_of(QUESTIONS["rows"], base, {})
+    assert {row["name"]: row["created"] for row in part["nodes"]} == {"undated": "", "dated": "2025-05-01T00:00:00Z"}
+    (page,) = parts_of(QUESTIONS["details"], base, {"node": "undated"})
+    assert page["created"] == ""
 
 
 def test_what_makes_no_sense_is_an_error_part() -> None:

@@ -42,13 +42,9 @@ export function isBytes(resource) {
   return resource === "memory" || resource === "ephemeral-storage" || resource.startsWith("hugepages-");
 }
 
-/** 0.5 → "50%"; what is neither nothing nor all is never rounded to it. */
+/** 0.5 → "50%", 0.289 → "28%": cut off as kubectl describe node does it. */
 export function percent(share) {
-  if (!Number.isFinite(share)) return "–";
-  const whole = Math.round(share * 100);
-  if (whole === 0 && share > 0) return "<1%";
-  if (whole === 100 && share < 1) return "99%";
-  return `${whole}%`;
+  return Number.isFinite(share) ? `${Math.trunc(share * 100)}%` : "–";
 }
 
 /** Seconds: 5 → "5s", 65 → "1m5s", 3700 → "1h1m", 90000 → "1d1h". */

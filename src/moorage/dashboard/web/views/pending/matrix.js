@@ -18,7 +18,9 @@ import { Explainer } from "./explainer.js";
 import { families } from "./families.js";
 
 const STEP = 50;
-const NAMES = 3;
+/** Up to this many nodes are named; of more, their number and two examples, as in `moorage explain`. */
+const NAMES = 6;
+const EXAMPLES = 2;
 const DETAILS = 12;
 
 export function matrix(told) {
@@ -183,19 +185,22 @@ class Matrix {
   #names(row) {
     const wanted = this.#filter ? row.nodes.filter((name) => name.toLowerCase().includes(this.#filter)) : row.nodes;
     const total = this.#filter ? wanted.length : row.count;
-    const list = h("span", { class: "matrix-names" }, wanted.slice(0, NAMES).map((name) => this.#name(name)));
-    if (total > NAMES) {
+    const few = total <= NAMES;
+    const named = wanted.slice(0, few ? NAMES : EXAMPLES).map((name) => this.#name(name));
+    const list = h("span", { class: "matrix-names" }, few ? null : h("span", { class: "muted" }, `${count(total, "node")}, such as`), named);
+    if (!few) {
       const rest = h(
         "button",
         {
           class: "button small quiet",
           type: "button",
+          "aria-label": `list ${count(total, "node")}`,
           onclick: () => {
-            replace(list, wanted.map((name) => this.#name(name)), total > wanted.length && h("span", { class: "muted" }, `${number(total - wanted.length)} more`));
-            list.querySelectorAll(".matrix-name")[NAMES]?.focus();
+            replace(list, wanted.map((name) => this.#name(name)), total > wanted.length && h("span", { class: "muted" }, `${number(wanted.length)} of ${count(total, "node")}`));
+            list.querySelectorAll(".matrix-name")[EXAMPLES]?.focus();
           },
         },
-        `and ${number(total - NAMES)} more`,
+        "list them",
       );
       list.append(rest);
     }

@@ -4,7 +4,9 @@ import { h } from "../../lib/dom.js";
 import { count, duration, number, taint } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
 
-const NAMES = 12;
+/** Up to this many nodes are named; of more, two examples after their number, as in the commands. */
+const NAMES = 6;
+const EXAMPLES = 2;
 
 /** One sentence for the heading and for screen readers. */
 export function summary(nodes) {
@@ -78,22 +80,23 @@ function evictionChip({ eviction, matches }) {
 }
 
 function names({ nodes, count: total }, pasted) {
-  const shown = nodes.slice(0, NAMES);
+  const shown = nodes.slice(0, total <= NAMES ? NAMES : EXAMPLES);
   const made = shown.map((name) =>
     pasted ? h("span", { class: "node-name" }, name) : h("a", { class: "node-name", href: address.href("map", { node: name }) }, name),
   );
   if (total <= NAMES) return h("p", { class: "node-names" }, made);
-  const rest = nodes.slice(NAMES);
+  const rest = nodes.slice(EXAMPLES);
   return h(
     "div",
     { class: "node-names" },
+    h("span", { class: "muted" }, "such as"),
     made,
     h(
       "details",
       {},
-      h("summary", {}, `${number(total - NAMES)} more`),
+      h("summary", {}, "list them"),
       h("p", { class: "node-names" }, rest.map((name) => h("span", { class: "node-name" }, name))),
-      total > nodes.length ? h("p", { class: "muted" }, `and ${number(total - nodes.length)} more`) : null,
+      total > nodes.length ? h("p", { class: "muted" }, `${number(nodes.length)} of ${count(total, "node")}`) : null,
     ),
   );
 }
