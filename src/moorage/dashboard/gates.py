@@ -8,7 +8,7 @@ from typing import Any
 
 from moorage.model.gate_skew import Skew, listed, skews
 from moorage.model.gates import GATES, Component, Gate, GateSet, gates_from
-from moorage.plan.gate_audit import order_of_disabling
+from moorage.plan.gates.audit import order_of_disabling
 from moorage.plan.input.live_gates import LiveGates
 
 #: Gates of other components that only their metrics name.

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from moorage.client.protocol import Object
+from moorage.columns.cluster import PodRecord
 from moorage.control.daemon_set.tracker import limits_of
 from moorage.control.deployment.rollout import bounds_of, is_made_of, is_same_template
 from moorage.control.framework.workloads import is_active, ready_condition, scaled
@@ -17,10 +18,12 @@ from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import Pod
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH, REVISION_HASH
+from moorage.plan.departures import OwnerNames
 from moorage.plan.input.inventory import Inventory, Key, kind_words
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.pod_lines import PlannedPod, planned_pods, why_unplaced
 from moorage.plan.simulation.simulation import Simulation
+from moorage.plan.taken_places import Occupant, Owner, places_taken
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
@@ -52,6 +55,9 @@ class Rollout(msgspec.Struct, rename="camel", kw_only=True):
     max_unavailable: int
     steps: list[RolloutStep]
     fix: str = ""
+    waits_for: tuple[str, ...] = ()
+    taken_by: tuple[Occupant, ...] = ()
+    room: str = ""  # the two in a sentence
 
 
 def find_workload(inventory: Inventory, name: str, kinds: tuple[str, ...] = ROLLED_OUT) -> Key:
@@ -117,6 +123,8 @@ class RolloutWatch:
         self._groups: list[_Group] = []
         self._steps: list[RolloutStep] = []
         self._placed: set[str] = set()
+        self._left: set[str] = set()  # nodes that old pods have left
+        self._came_after: dict[str, int] = {}  # by UID of pods of others: the step after which they got a node
         simulation.api.listeners.append(self._changed)
         simulation.after_round.append(self._round)
 
@@ -151,8 +159,12 @@ class RolloutWatch:
             group = self._group(created=False)
             group.pods.append(old)
             group.lost += _is_available(old.view)
-        elif old is not None and old.uid in self._new and (new is None or not is_active(new.view)):
-            self._new.discard(old.uid)
+            self._left.add(old.view.spec.nodeName)
+        elif old is not None and old.uid in self._new:
+            if new is None or not is_active(new.view):
+                self._new.discard(old.uid)
+        elif old is not None and new is not None and new.view.spec.nodeName and not old.view.spec.nodeName:
+            self._came_after[new.uid] = len(self._steps) + bool(self._groups)
 
     def _note_return(self, kind: Kind, old: Object, new: Object) -> None:
         """Count an old revision as the new one if the workload goes back to it, as in `kubectl rollout undo`."""
@@ -248,8 +260,31 @@ class RolloutWatch:
         wanted = view.status.desiredNumberScheduled if self._key.kind == "DaemonSet" else _replicas(view)
         made.completes = old <= kept and available == len(pods) == wanted and not waiting
         if not made.completes:
-            made.message = self._why_not(view, [pod for pod in waiting if pod.key in {one.key for one in pods}])
+            waiting = [pod for pod in waiting if pod.key in {one.key for one in pods}]
+            made.message = self._why_not(view, waiting)
+            if waiting:
+                self._find_room(made, waiting[0], pods)
         return made
+
+    def _find_room(self, made: Rollout, waiting: PlannedPod, pods: list[Object]) -> None:
+        """Name the places that the first waiting pod could have, and the pods that are there."""
+        ours = {pod.key: pod for pod in pods}
+        names = OwnerNames(self._simulation)
+
+        def owner(record: PodRecord) -> Owner:
+            mine = ours.get(record.key)
+            if mine is not None:
+                return Owner(str(self._key), is_own=True, is_old=self._revision(mine) in self._old_revisions)
+            found = self._simulation.world.get(KINDS.POD, record.key)
+            workload = names.of(found) if found is not None else ""
+            step = self._came_after.get(record.pod.metadata.uid, 0)
+            return Owner(workload or f"Pod {record.key}", step)
+
+        places = self._left | {pod.view.spec.nodeName for pod in pods}
+        taken = places_taken(self._simulation, waiting.key, waiting.pod, places, owner)
+        made.waits_for, made.taken_by = taken.nodes, taken.by
+        kept = f"which it may not remove: maxUnavailable {made.max_unavailable}"
+        made.room = taken.text("which it replaces one after the other" if self._key.kind == "StatefulSet" else kept)
 
     def _why_not(self, view: Any, waiting: list[PlannedPod]) -> str:
         for kind, key, message in self._simulation.controllers.refused_creates():

@@ -12,7 +12,7 @@ from tests.e2e.test_docs_live import said
 
 from moorage.cli.main import moorage
 from moorage.model.gates import GATES
-from moorage.plan.gate_audit import order_of_disabling
+from moorage.plan.gates.audit import order_of_disabling
 
 ROOT = Path(__file__).resolve().parents[3]
 RUNBOOKS = ROOT / "docs" / "runbooks"

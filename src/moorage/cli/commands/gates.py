@@ -135,8 +135,8 @@ def audit(
     from moorage.lint.finding import Severity
     from moorage.lint.sources import sources_of
     from moorage.model.kinds import KINDS
-    from moorage.plan.gate_audit import as_document
-    from moorage.plan.gate_audit import audit as find
+    from moorage.plan.gates.audit import as_document
+    from moorage.plan.gates.audit import audit as find
     from moorage.plan.input.live_cluster import PLAIN_TEMPLATES, load_live
     from moorage.plan.planner import Planner, Settings
     from moorage.plan.report.audit import AuditText

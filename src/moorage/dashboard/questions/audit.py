@@ -9,7 +9,7 @@ from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.model.gates import GATES, Gate, all_gates
-from moorage.plan.gate_audit import as_document, audit
+from moorage.plan.gates.audit import as_document, audit
 from moorage.plan.input.inventory import Inventory
 
 MAX_FINDINGS = 2_000

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.model.gates import Gate
-from moorage.plan.gate_audit import Finding, order_of_disabling
+from moorage.plan.gates.audit import Finding, order_of_disabling
 from moorage.plan.report.text import BOLD, DIM, GREEN, RED, TerminalLines
 
 _MAX_SHOWN = 50

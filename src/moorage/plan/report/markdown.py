@@ -213,7 +213,7 @@ def _rollout(rollout: Rollout) -> Iterator[str]:
     if rollout.completes:
         yield f"It completes after {len(rollout.steps)} steps."
     else:
-        yield f"**It stops**: {_cell(rollout.message)}"
+        yield f"**It stops**: {_cell(rollout.message)}{f' {_cell(rollout.room)}' if rollout.room else ''}"
         if rollout.fix:
             yield ""
             yield "It would complete with:"

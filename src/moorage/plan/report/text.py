@@ -337,6 +337,8 @@ class TextReport(TerminalLines):
         else:
             stops = f"It stops after step {len(steps)}" if steps else "It does not start"
             yield from self._wrapped(f"  {self._styled(stops, RED)}: ", 4, rollout.message)
+            if rollout.room:
+                yield from self._wrapped("  ", 4, rollout.room)
             if rollout.fix:
                 yield "  It would complete with:"
                 yield from (f"    {line}" for line in rollout.fix.split("\n"))

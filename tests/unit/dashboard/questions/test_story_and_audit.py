@@ -14,7 +14,7 @@ from moorage.dashboard.questions import story as story_question
 from moorage.dashboard.questions.base import parts_of
 from moorage.lint.sources import sources_of
 from moorage.model.gates import all_gates, gates_from
-from moorage.plan.gate_audit import as_document
+from moorage.plan.gates.audit import as_document
 from moorage.plan.planner import Planner, Settings
 
 CLUSTER = "examples/cluster"

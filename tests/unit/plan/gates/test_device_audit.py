@@ -6,7 +6,7 @@ import pytest
 
 from moorage.lint.sources import sources_of
 from moorage.model.gates import GATES, gates_from
-from moorage.plan.gate_audit import Finding, audit
+from moorage.plan.gates.audit import Finding, audit
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.report.audit import AuditText
 

@@ -17,7 +17,7 @@ from moorage.model.gates import (
     all_gates,
 )
 from moorage.model.types.pod import PodSpec
-from moorage.plan.gate_consequence import loses_fields, refusal
+from moorage.plan.gates.consequence import loses_fields, refusal
 
 _SILENT = "nothing: it accepts the object and drops the fields"
 

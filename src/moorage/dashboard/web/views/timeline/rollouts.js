@@ -258,7 +258,7 @@ export function played(workload, rollout, width) {
   return h(
     "div",
     { class: "stack" },
-    h("p", {}, rollout.completes ? chip("completes", "good") : chip("stops", "bad"), ` ${workload}: ${count(steps.length, "step")}. ${rollout.message}`),
+    h("p", {}, rollout.completes ? chip("completes", "good") : chip("stops", "bad"), ` ${workload}: ${count(steps.length, "step")}. ${[rollout.message, rollout.room].filter(Boolean).join(" ")}`),
     steps.length ? h("figure", { class: "rollout-figure" }, rolloutChart({ steps, unit: "step", width, label: sentence(workload, steps) }), legend(false)) : null,
     steps.length ? h("details", {}, h("summary", {}, "The steps"), stepTable(steps)) : null,
     rollout.fix ? h("div", {}, h("p", {}, "With this it would complete:"), h("pre", { class: "rollout-fix" }, rollout.fix)) : null,

@@ -19,8 +19,8 @@ from moorage.model.gates import (
 )
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Toleration
-from moorage.plan import gate_audit as audit_module
-from moorage.plan.gate_audit import Finding, as_document, audit, order_of_disabling
+from moorage.plan.gates import audit as audit_module
+from moorage.plan.gates.audit import Finding, as_document, audit, order_of_disabling
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.report.audit import AuditText
 

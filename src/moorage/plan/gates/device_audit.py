@@ -15,7 +15,7 @@ from moorage.match.devices.tolerations import compile_device_tolerations
 from moorage.model import gates as known
 from moorage.model.gates import Gate, GateSet
 from moorage.model.types.devices import ResourceClaim
-from moorage.plan.gate_consequence import API, MANAGER, SCHEDULER, Consequence, loses_fields, refusal
+from moorage.plan.gates.consequence import API, MANAGER, SCHEDULER, Consequence, loses_fields, refusal
 from moorage.plan.input.inventory import Inventory, Item
 
 __all__ = ("DEVICE_KINDS", "DeviceAudit")

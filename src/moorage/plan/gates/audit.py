@@ -36,8 +36,8 @@ from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import FINISHED_PHASES, Pod, PodSpec, Toleration
 from moorage.model.types.storage import PersistentVolume
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
-from moorage.plan.device_gates import DEVICE_KINDS, DeviceAudit
-from moorage.plan.gate_consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
+from moorage.plan.gates.consequence import API, KUBELET, MANAGER, SCHEDULER, Consequence, refusal
+from moorage.plan.gates.device_audit import DEVICE_KINDS, DeviceAudit
 from moorage.plan.input.hints import what_it_makes
 from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.report.node_lists import shown_nodes

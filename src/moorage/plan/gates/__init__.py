@@ -1,0 +1,1 @@
+"""Tell what happens to objects when feature gates are disabled or switched."""
