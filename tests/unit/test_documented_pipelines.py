@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PIPELINE = re.compile(r"kubectl get [^|\n]*\|\s*moorage")
+PIPELINE = re.compile(r"kubectl get [^|\n]*(\|\s*moorage|-o yaml\s*>|,[^|\n]* -A -o yaml)")
 
 
 def test_clusters_are_piped_by_dump_which_has_every_kind() -> None:

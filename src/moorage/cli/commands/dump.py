@@ -1,13 +1,13 @@
 """Print a live cluster as YAML (`moorage dump`): what `plan`, `explain`, `lint` and `up --from` read.
 
-Exit code: 0 if it is whole, 1 if some kinds may not be listed, 2 if the cluster cannot be read.
+Exit code: 0 if it is whole, 1 if kinds that a plan reads may not be listed, 2 if the cluster cannot be read.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -25,8 +25,9 @@ _INCOMPLETE, _CANNOT = 1, 2
 def command(kubeconfig: str, context: str, namespaces: tuple[str, ...], file: Path | None) -> int:
     """Print everything of a live cluster that plan, explain, lint and up --from read, as one YAML stream.
 
-    Secrets are left out, and so are managedFields. With -n, objects without a namespace are printed as well. Kinds that
-    the server does not have are passed over; those that you may not list are named on standard error.
+    Values of Secrets are left out, and so are managedFields. With -n, objects without a namespace are printed as well.
+    Kinds that the server does not have are passed over; those that you may not list are named on standard error, and
+    the exit code is 1 if a plan reads them.
 
     \b
     Try:
@@ -39,33 +40,35 @@ def command(kubeconfig: str, context: str, namespaces: tuple[str, ...], file: Pa
     from moorage.client.http_client import HttpClient
     from moorage.client.kubeconfig.access import KubeconfigError
     from moorage.client.kubeconfig.loading import load_access
-    from moorage.client.kubeconfig.private_file import write_private
+    from moorage.client.kubeconfig.private_file import writing_private
     from moorage.client.protocol import Unreachable
-    from moorage.cluster.transfer.dumping import DumpError, dumped
+    from moorage.cluster.transfer.dumping import Dump, DumpError
     from moorage.store.log_file import write_problem
 
     if file is not None and file.exists():
         say(f"{file} exists already; it is left as it is: name another file")
         return _CANNOT
     prepare_output(is_text=False)
-    forbidden: list[str] = []
-    pieces: list[str] = []
+    gaps: list[str] = []
 
-    def write(text: str) -> None:
-        (pieces.append if file is not None else sys.stdout.write)(text)
-
-    async def run() -> None:
-        client: Any = HttpClient(load_access(kubeconfig, context=context), "dump")
+    async def run(write: Callable[[str], object]) -> None:
+        client = HttpClient(load_access(kubeconfig, context=context), "dump")
         try:
-            async for text in dumped(client, namespaces, forbidden.append):
+            dump = Dump(client, namespaces)
+            async for text in dump.documents():
                 write(text)
+            for remark in dump.remarks:
+                say(remark)
+            gaps.extend(dump.gaps)
         finally:
             await client.close()
 
     try:
-        asyncio.run(run())
-        if file is not None:
-            write_private(file, "".join(pieces).encode())
+        if file is None:
+            asyncio.run(run(sys.stdout.write))
+        else:
+            with writing_private(file) as stream:
+                asyncio.run(run(lambda text: stream.write(text.encode())))
     except Unreachable as error:
         say(f"the API server cannot be reached: {error}")
         return _CANNOT
@@ -77,6 +80,6 @@ def command(kubeconfig: str, context: str, namespaces: tuple[str, ...], file: Pa
             raise
         say(f"{file} cannot be written: {write_problem(error)}")
         return _CANNOT
-    for line in forbidden:
+    for line in gaps:
         say(line)
-    return _INCOMPLETE if forbidden else 0
+    return _INCOMPLETE if gaps else 0

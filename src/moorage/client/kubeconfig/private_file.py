@@ -11,12 +11,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 _LOCK_SECONDS, _LOOK_EVERY = 5.0, 0.05
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write the file, and create the directories above it. OSError leaves no trace of it.
+    """Write the file, and create the directories above it. OSError leaves no trace of it."""
+    with writing_private(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing_private(path: Path) -> Iterator[BinaryIO]:
+    """Give a file to write to that replaces `path` at the end of the block; an exception leaves no trace of it.
 
     A link stays, and leads to the new file; a device or a pipe is refused, since a rename would replace it.
     """
@@ -30,7 +38,7 @@ def write_private(path: Path, content: bytes) -> None:
     handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)

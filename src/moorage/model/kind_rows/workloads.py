@@ -146,7 +146,7 @@ ROWS: Final = (
         older_versions=("v1",),
         older_views={"v1": other_versions.HorizontalPodAutoscaler},
     ),
-    unplanned_kind("apps/v1", "controllerrevisions", ControllerRevision),
+    Kind("apps/v1", "controllerrevisions", ControllerRevision),
     Kind("batch/v1", "jobs", Job, template=POD_TEMPLATE, categories=ALL, subresources=WITH_STATUS, dependents="orphan"),
     Kind(
         "batch/v1",

@@ -105,7 +105,7 @@ def stand_ins(inventory: Inventory) -> StandIns:
 
 
 def revision_stand_ins(inventory: Inventory) -> Iterator[Raw]:
-    """Return the ControllerRevisions of DaemonSets and StatefulSets whose pods exist: no dump has them.
+    """Return the ControllerRevisions of DaemonSets and StatefulSets whose pods exist, where the input has none.
 
     The revision of the youngest pod, or that which a StatefulSet calls its update revision, has the present template.
     """
@@ -114,7 +114,10 @@ def revision_stand_ins(inventory: Inventory) -> Iterator[Raw]:
         owner = controller_of(item.view.metadata)
         if owner is not None and owner.kind in _WITH_REVISIONS:
             pods.setdefault(owner.uid, []).append(item)
+    given = {_owner_uid(item) for item in inventory.of_kind("ControllerRevision")}
     for workload in inventory.of_kind(*_WITH_REVISIONS):
+        if workload.view.metadata.uid in given:
+            continue
         of_hash: dict[str, Item] = {}
         for item in pods.get(workload.view.metadata.uid, ()):
             if REVISION_HASH not in item.view.metadata.labels:
@@ -124,6 +127,11 @@ def revision_stand_ins(inventory: Inventory) -> Iterator[Raw]:
         for value, item in of_hash.items():
             template = workload.raw["spec"]["template"] if value == current else _template(item)
             yield _revision(workload, value, template, 2 if value == current else 1)
+
+
+def _owner_uid(item: Item) -> str:
+    owner = controller_of(item.view.metadata)
+    return owner.uid if owner is not None else ""
 
 
 def _revision(workload: Item, value: str, template: Raw, number: int) -> Raw:

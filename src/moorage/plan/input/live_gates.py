@@ -184,6 +184,25 @@ def gates_to_plan_with(
     return found
 
 
+def gate_options(live: LiveGates) -> list[str]:
+    """Return the options of `plan` and `up` that set the cluster's gates; none for the defaults."""
+    found = gates_to_plan_with(live, {})
+    everywhere = found[Component.API_SERVER]
+    set_everywhere = {
+        gate.name: everywhere.enabled(gate) for gate in GATES if everywhere.enabled(gate) is not gate.default
+    }
+    options = [f"--feature-gates={_settings(set_everywhere)}"] if set_everywhere else []
+    for component, gates in found.items():
+        own = {gate.name: gates.enabled(gate) for gate in GATES if gates.enabled(gate) is not everywhere.enabled(gate)}
+        if own:
+            options.append(f"--{component.value.removeprefix('kube-')}-feature-gates={_settings(own)}")
+    return options
+
+
+def _settings(gates: Mapping[str, bool]) -> str:
+    return ",".join(f"{name}={'true' if on else 'false'}" for name, on in gates.items())
+
+
 def gate_notes(live: LiveGates, wanted: Mapping[str, bool]) -> Iterator[Note]:
     """Say which gates were found, which components did not tell, and where the command line differs."""
     told = live.known()

@@ -55,11 +55,9 @@ def as_json(document: dict[str, Any]) -> str:
 
 
 def as_yaml(document: dict[str, Any]) -> str:
-    import yaml
+    from moorage.model.text.yaml_writer import write_yaml
 
-    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    text: str = yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=True, width=120)
-    return text.removesuffix("\n")
+    return write_yaml(document, width=120).removesuffix("\n")
 
 
 def summary(outcome: Outcome) -> dict[str, Any]:

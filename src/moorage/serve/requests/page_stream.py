@@ -91,7 +91,6 @@ async def _chunks(
 
 
 def _yaml(document: Any) -> bytes:
-    import yaml
+    from moorage.model.text.yaml_writer import write_yaml
 
-    text: str = yaml.dump(document, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
-    return text.encode()
+    return write_yaml(document, sort_keys=True).encode()

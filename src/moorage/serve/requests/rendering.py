@@ -205,9 +205,9 @@ def json_response(document: Any, status: int = 200, headers: tuple[tuple[str, st
 
 
 def as_yaml(response: Response) -> Response:
-    import yaml
+    from moorage.model.text.yaml_writer import write_yaml
 
-    text = yaml.dump(msgspec.json.decode(response.body), Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    text = write_yaml(msgspec.json.decode(response.body), sort_keys=True)
     return Response(response.status, text.encode(), "application/yaml", response.headers)
 
 
