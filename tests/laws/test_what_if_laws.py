@@ -15,6 +15,7 @@ from tests.unit.plan.planning import Plan, Raw, written
 from moorage.control.taint_eviction import TaintEvictionController
 from moorage.dashboard.questions import QUESTIONS, Base
 from moorage.dashboard.questions.base import parts_of
+from moorage.match.eviction_clock import Deadline, deadline
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
@@ -178,8 +179,16 @@ def test_what_is_foreseen_of_taints_is_what_happens(until: float | None) -> None
 
 
 def test_taints_that_are_judged_otherwise_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moorage.plan.simulation.evictions.deadline", lambda *args, **more: 0.0)
-    monkeypatch.setattr(TaintEvictionController, "foresee", lambda *args: 0.0)
+    def impatient(real: Callable[..., Deadline]) -> Callable[..., Deadline]:
+        """Return deadlines that are over now, whatever the tolerations say."""
+
+        def found(*args: Any, **more: Any) -> Deadline:
+            return msgspec.structs.replace(real(*args, **more), due=0.0, seconds=0)
+
+        return found
+
+    monkeypatch.setattr("moorage.plan.simulation.evictions.deadline", impatient(deadline))
+    monkeypatch.setattr(TaintEvictionController, "foresee", impatient(TaintEvictionController.foresee))
     assert_notices(law_of_the_first_part)
 
 
