@@ -155,7 +155,7 @@ class LiveCluster:
         refusals = live.refusals
         missing = [Missing(kind.name, refusals[kind.plural]) for kind in WANTED if kind.plural in refusals]
         return InputSpec(
-            live=LiveInput(live.access.server, live.access.namespace, missing, gates),
+            live=LiveInput(live.access.server, live.access.namespace, missing, gates, time.time()),
             objects=[_document(kind, item) for kind in WANTED for item in live.all(kind)],
             feature_gates=settings.feature_gates,
             seed=settings.seed,

@@ -68,6 +68,11 @@ class EvictionLoop(msgspec.Struct, frozen=True, rename="camel"):
     because: str
     evictions: int  # that were seen
 
+    @property
+    def text(self) -> str:
+        """`evicted again every 30 s`."""
+        return f"evicted again {f'every {self.seconds:,} s' if self.seconds else 'at once'}"
+
 
 class OwnerNames:
     """What the workloads of pods are called, at one moment: once for all pods that share their references."""
@@ -176,7 +181,7 @@ def evictions_of(simulation: Simulation) -> tuple[list[Departure], list[Eviction
         departure.new_node = successor.spec.nodeName if successor is not None else ""
     left: dict[str, str] = {}
     for _, departure in reversed(evicted):  # a successor may have left its node in its turn
-        departure.new_node = departure.new_node or left.get(departure.replaced_by, "")
+        departure.new_node = left.get(departure.replaced_by) or departure.new_node
         left[departure.pod] = departure.node
     departures = [departure for _, departure in evicted]
     return departures, list(_loops(simulation, evicted))

@@ -10,6 +10,7 @@ from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 from moorage.plan.departures import evictions_of
+from moorage.plan.evictions.follow_ups import add_follow_ups
 from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.absent_owners import deployment_of
 from moorage.plan.input.inventory import Inventory, Item, Key
@@ -77,6 +78,9 @@ class Planner:
     def _outcome(self, simulation: Simulation) -> Outcome:
         outcome = outcome_of(simulation, self.inventory)
         outcome.evicted, outcome.loops = evictions_of(simulation)
+        waiting = {line.key: line.message for line in outcome.pending} if outcome.evicted else {}
+        for departure in outcome.evicted:
+            departure.message = "" if departure.new_node else waiting.get(departure.replaced_by, "")
         return outcome
 
     def answer(
@@ -104,6 +108,7 @@ class Planner:
                 outcome, difference = after, found
         elif until is None:
             outcome = self.with_evictions(simulation, outcome)
+        add_follow_ups(simulation, outcome, goes_on=is_changed or until is not None, lives=until is not None)
         if headroom:
             outcome.headroom, outcome.no_headroom = pods_that_fit(simulation)
         return outcome, difference, played

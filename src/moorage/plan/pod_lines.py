@@ -66,10 +66,23 @@ _STATES = {
 }
 
 
+class PodDeadline(msgspec.Struct, frozen=True, omit_defaults=True):
+    """When a NoExecute taint makes a pod leave its node, and what follows; `text` says so in the words of every view.
+
+    `seconds` remain at the moment that is shown, 0 if the pod has left; without them it stays. `then`: where its
+    replacement lands, that there is none, or how often it is evicted again; empty if that was not asked for.
+    """
+
+    text: str
+    seconds: int | None = None
+    because: str = ""
+    then: str = ""
+
+
 class PlannedPod(msgspec.Struct):
     """One pod. `reason` and `message` are those of a condition or of the pod's status; `node` is that it has or had.
 
-    `evicted_after` is when it leaves or left because of a taint, in seconds.
+    `evicted_after` is when it leaves or left because of a taint, in seconds; `deadline` says so in words.
     """
 
     key: str
@@ -80,6 +93,7 @@ class PlannedPod(msgspec.Struct):
     reason: str = ""
     message: str = ""
     evicted_after: int | None = None
+    deadline: PodDeadline | None = None
 
     @property
     def workload(self) -> str:
@@ -117,10 +131,10 @@ class PodRows:
         elif not node:
             _diagnose(simulation, planned, self._messages)
         elif (timer := self.timers.get(uid)) is not None:
-            seconds = self._simulation.history.seconds_until(timer.due)
-            planned.state, planned.evicted_after = State.EVICTING, seconds
+            planned.state, planned.evicted_after = State.EVICTING, simulation.history.seconds_until(timer.due)
             planned.reason = TAINT_EVICTION if timer.actor == controllers.TAINT_EVICTION else DEVICE_TAINT_EVICTION
-            planned.message = f"evicted {when_text(seconds)}: {timer.because}"
+            clock = timer.deadline(simulation.clock.now)
+            planned.message, planned.deadline = clock.text, PodDeadline(clock.text, clock.seconds, clock.because)
         else:
             planned.state = State.BOUND if uid in simulation.bound_at_start else State.PLACED
             if node in simulation.kubelets.down:
@@ -149,6 +163,7 @@ class PodRows:
         if cause in (Cause.TAINT, Cause.DEVICE_TAINT):
             planned.evicted_after = ending.seconds
             planned.message = f"evicted {when_text(ending.seconds)}: {because}"
+            planned.deadline = PodDeadline(planned.message, 0, because)
 
     def all(self) -> list[PlannedPod]:
         """Return all pods in the order in which they came, then those that are not created yet."""
@@ -168,6 +183,7 @@ class PodRows:
             devices_of(pod.pod, self._simulation.world) if is_on_node else (),
             pod.evicted_after,
             "" if is_on_node else pod.node,
+            pod.deadline,
         )
 
 
@@ -267,7 +283,7 @@ class PodLine(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One pod: its workload, what becomes of it, its node, and why.
 
     `last_node` is the node of a pod that is on none any more: it left it, or was refused there. `evicted_after` is when
-    a taint evicts it, in seconds after the plan began or the changes were made.
+    a taint evicts it, in seconds after the plan began or the changes were made; `deadline` says so in words.
     """
 
     namespace: str
@@ -281,6 +297,7 @@ class PodLine(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     devices: tuple[DeviceLine, ...] = ()
     evicted_after: int | None = msgspec.field(default=None, name="evictedAfterSeconds")
     last_node: str = ""
+    deadline: PodDeadline | None = None
 
     @property
     def key(self) -> str:

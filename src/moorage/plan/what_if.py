@@ -13,7 +13,7 @@ from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
 from moorage.plan.departures import USER, Cause, Departure, DepartureLog
-from moorage.plan.eviction_forecast import forecast_evictions
+from moorage.plan.evictions.forecast import forecast_evictions
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (

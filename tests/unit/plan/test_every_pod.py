@@ -119,7 +119,7 @@ def test_pods_on_a_node_that_is_not_ready_stay_until_their_time_is_over() -> Non
     soon, _ = answered(*documents, until=100.0)
     assert line_of(soon, "bare").state is State.EVICTING
     assert (line_of(soon, "bare").node, line_of(soon, "bare").evicted_after) == ("n2", 300)
-    assert "evicted after 300 s" in text(soon)
+    assert "leaves in 200 s: node.kubernetes.io/not-ready is tolerated for 300 s" in text(soon)
 
 
 def test_a_kubelet_that_has_been_silent_makes_its_node_unreachable() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.model.kinds import KINDS
+from moorage.plan.evictions.follow_ups import add_follow_ups
 from moorage.plan.outcome import Outcome
 from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.report.grouping import by_reason
@@ -27,6 +28,7 @@ _DAEMON_SETS = "DaemonSet "
 def plan(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield one part: the whole plan."""
     outcome = base.planner.with_evictions(base.simulation, base.plan)
+    add_follow_ups(base.simulation, outcome)
     yield {**plain(outcome), "done": True}
 
 

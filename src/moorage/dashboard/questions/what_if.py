@@ -17,7 +17,7 @@ from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.questions.changes import kubectl_commands, plan_command, read_changes, read_until
 from moorage.model.types.node import Taint
 from moorage.plan.departures import Cause, Departure, OwnerNames
-from moorage.plan.eviction_forecast import EvictionForecast, forecast_evictions
+from moorage.plan.evictions.forecast import EvictionForecast, forecast_evictions
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import NodeLine
 from moorage.plan.report.plain import difference_data, summary

@@ -31,6 +31,7 @@ class LiveInput(msgspec.Struct):
     namespace: str = "default"
     missing: list[Missing] = []
     gates: LiveGates = LiveGates({})
+    read_at: float = 0.0
 
 
 class InputSpec(msgspec.Struct):
@@ -54,7 +55,7 @@ class InputSpec(msgspec.Struct):
     @classmethod
     def of_live(cls, live: LiveCluster, **settings: Any) -> "InputSpec":
         """Return the spec of a cluster that was read as `moorage plan` reads it."""
-        known = LiveInput(live.server, live.namespace, live.missing, live.gates)
+        known = LiveInput(live.server, live.namespace, live.missing, live.gates, live.read_at)
         return cls(live=known, objects=live.objects, **settings)
 
 
@@ -88,7 +89,7 @@ def planner_of(spec: InputSpec, known: KnownObjects | None = None) -> Planner:
     live = None
     if spec.live is not None:
         told = spec.live
-        live = LiveCluster(told.server, told.namespace, spec.objects, told.missing, told.gates)
+        live = LiveCluster(told.server, told.namespace, spec.objects, told.missing, told.gates, told.read_at)
     try:
         planner = configured_planner(spec.feature_gates, spec.seed, spec.namespace, _configure(spec), live, known)
     except (GateError, ConfigurationError) as error:

@@ -142,6 +142,7 @@ class Inventory:
         self.unreadable = 0
         self.rejected = 0
         self.is_live = False  # all objects of a cluster are there
+        self.read_at = 0.0  # when they were read from it
 
     @property
     def whole(self) -> str:
@@ -170,5 +171,5 @@ class Inventory:
         made.custom = dict(self.custom)
         made.assumed = set(self.assumed)
         made.accounts = dict(self.accounts)
-        made.is_live = self.is_live
+        made.is_live, made.read_at = self.is_live, self.read_at
         return made

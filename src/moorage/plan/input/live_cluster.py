@@ -6,6 +6,7 @@ Kubernetes: kubectl get.
 """
 
 import asyncio
+import time
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -45,13 +46,14 @@ class Missing(NamedTuple):
 
 
 class LiveCluster(NamedTuple):
-    """The objects that were read. `namespace` is that of the kubeconfig's context."""
+    """The objects that were read, and when. `namespace` is that of the kubeconfig's context."""
 
     server: str
     namespace: str
     objects: list[Raw]
     missing: list[Missing]
     gates: LiveGates = LiveGates({})
+    read_at: float = 0.0
 
 
 def read_live_cluster(
@@ -70,9 +72,10 @@ def read_live_cluster(
         raise NoLiveCluster(str(error)) from None
     texts: dict[str, str] = {}
     problems: list[str] = []
+    read_at = time.time()
     objects, missing = asyncio.run(_read_and_close(client, access.server, texts, problems, (*WANTED, *more)))
     ask_endpoints(endpoints, texts, problems)
-    return LiveCluster(access.server, access.namespace, objects, missing, gates_in(texts, problems))
+    return LiveCluster(access.server, access.namespace, objects, missing, gates_in(texts, problems), read_at)
 
 
 def load_live(
@@ -83,7 +86,7 @@ def load_live(
 ) -> None:
     """Make the cluster the planner's input; note what it lacks, and its gates, where others are not `wanted`."""
     planner.load_objects(live.objects, known)
-    planner.inventory.is_live = True
+    planner.inventory.is_live, planner.inventory.read_at = True, live.read_at
     for kind, why in live.missing:
         planner.inventory.notes.append(Note(Severity.WARNING, kind, f"was not read: {why}"))
     planner.inventory.notes += gate_notes(live.gates, wanted or {})

@@ -81,8 +81,8 @@ def first_evictions(outcome: Outcome) -> list[Departure]:
 
 
 def later_evictions(outcome: Outcome) -> list[PodLine]:
-    """Return the pods that taints evict after the time that is shown, but for those of workloads that never end it."""
-    looping = {loop.workload for loop in outcome.loops}
+    """Return the pods that taints evict after the time that is shown, but for loops that have begun before it."""
+    looping = {loop.workload for loop in outcome.loops} & {one.workload for one in outcome.evicted}
     return [pod for pod in outcome.of_state(State.EVICTING) if pod.workload not in looping]
 
 

@@ -11,6 +11,7 @@ from moorage.lint.report.printable import printable
 from moorage.plan.departures import Departure
 from moorage.plan.outcome import NodeLine, Outcome, shown_usage
 from moorage.plan.pod_lines import State
+from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
 from moorage.plan.report.grouping import (
     PendingGroup,
     average,
@@ -76,7 +77,7 @@ class MarkdownReport:
 
     def _placements(self, outcome: Outcome) -> Iterator[str]:
         rows = [
-            (group.name, node, str(len(pods)), names(pods, everything=self._all))
+            (group.name, node, str(len(pods)), names_with_deadlines(pods, everything=self._all))
             for group in by_workload(outcome, everything=self._all)
             for node, pods in sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
         ]
@@ -115,7 +116,10 @@ class MarkdownReport:
         failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in outcome.of_state(State.FAILED)]
         yield from _table("Failed", ("pod", "node", "reason"), self._cut(failed))
         rows = [_departure_row(row) for row in self._cut(first_evictions(outcome))]
-        rows += [(pod.key, pod.node, f"{pod.evicted_after} s", pod.message, "") for pod in later_evictions(outcome)]
+        rows += [
+            (names(group.pods, everything=self._all, namespace=True), group.node, "", group.text, group.then)
+            for group in by_deadline(later_evictions(outcome))
+        ]
         yield from _table("Evicted", _DEPARTURE_HEAD, self._cut(rows))
         loops = [(loop.workload, f"{loop.seconds} s", loop.because) for loop in outcome.loops]
         yield from _table("Evicted again and again", ("workload", "every", "because"), loops)

@@ -17,6 +17,7 @@ from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.pod_lines import PodLine, State, when_text
 from moorage.plan.pool_upgrade import Upgrade
+from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
 from moorage.plan.report.grouping import (
     MAX_NODES,
     PendingGroup,
@@ -135,7 +136,7 @@ class TextReport(TerminalLines):
             kept = nodes if self._all or len(nodes) <= MAX_NODES else nodes[: MAX_NODES - 2]
             widest = max(len(name) for name, _ in kept)
             for name, pods in kept:
-                which = names(pods, everything=self._all, namespace=not pods[0].workload)
+                which = names_with_deadlines(pods, everything=self._all, namespace=not pods[0].workload)
                 yield from self._wrapped(
                     f"    {self._styled(f'{printable(name):<{widest}}', CYAN)}  ", widest + 6, which
                 )
@@ -202,10 +203,23 @@ class TextReport(TerminalLines):
         """Print the pods that taints evict without any change, and once for each workload that it never ends."""
         yield from self._departures(first_evictions(outcome))
         for loop in outcome.loops:
-            every = f"every {loop.seconds:,} s" if loop.seconds else "at once"
-            yield from self._wrapped(f"  {self._styled(printable(loop.workload), RED)}  ", 4, f"evicted again {every}")
+            yield from self._wrapped(f"  {self._styled(printable(loop.workload), RED)}  ", 4, loop.text)
             yield from self._wrapped("    ", 6, loop.because, style=DIM)
-        yield from self._grouped(later_evictions(outcome))
+        yield from self._leaving(later_evictions(outcome))
+
+    def _leaving(self, pods: list[PodLine]) -> Iterator[str]:
+        """Print pods whose time runs, those of a workload with the same deadline together, and what follows."""
+        groups = by_deadline(pods)
+        shown = self._cut(groups, _MAX_ROWS)
+        for group in shown:
+            which = f"{names(group.pods, everything=self._all, namespace=not group.workload)} on {group.node}"
+            if group.workload:
+                which = f"{group.workload}  {counted(len(group.pods), 'pod')}: {which}"
+            yield from self._wrapped("  ", 4, which, style=YELLOW)
+            yield from self._wrapped("    ", 6, group.text)
+            if group.then:
+                yield from self._wrapped("    then: ", 6, group.then, style=DIM)
+        yield from self._left_out(len(groups) - len(shown), "group")
 
     def _preempted(self, outcome: Outcome) -> Iterator[str]:
         shown = self._cut(outcome.preempted, _MAX_ROWS)

@@ -49,6 +49,10 @@ class Timer(NamedTuple):
     because: str
     actor: str = TAINT_EVICTION
 
+    def deadline(self, now: float) -> Deadline:
+        """Return the same as a deadline, with the seconds that remain then."""
+        return Deadline(When.AFTER, self.due, max(0, round(self.due - now)), self.because)
+
 
 class Evictions:
     """The decisions about the pods of one simulation, once for each distinct list of taints and tolerations."""

@@ -5,7 +5,7 @@ Namespaces that are only mentioned are made. Nodes that say nothing of themselve
 annotated ones get ResourceSlices.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node, NodeStatus
-from moorage.model.types.pod import FINISHED_PHASES
+from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.plan.input.absent_owners import (
     adopt_uids,
     complete_claim_references,
@@ -203,7 +203,20 @@ def _note_missing_nodes(inventory: Inventory, missing: Mapping[str, list[Item]])
 
 
 def _start(inventory: Inventory) -> float:
-    """Return a time after everything that the input says has happened."""
-    times = (seconds_of(item.view.metadata.creationTimestamp) for item in inventory.items.values() if item.existing)
-    latest = max((time for time in times if time is not None), default=DEFAULT_START)
-    return max(latest, DEFAULT_START)
+    """Return when a live cluster was read, else a time after everything that the input says has happened."""
+    times = {time for item in inventory.items.values() for time in _times_in(item)}
+    seconds = (seconds_of(time) for time in times)
+    latest = max((time for time in seconds if time is not None), default=DEFAULT_START)
+    return max(latest, DEFAULT_START, inventory.read_at)
+
+
+def _times_in(item: Item) -> Iterator[str | None]:
+    """Return when an object was made, a pod was bound, or a node's taints were added and its kubelet was heard of."""
+    view = item.view
+    if item.existing:
+        yield view.metadata.creationTimestamp
+    if isinstance(view, Pod):
+        yield from (one.lastTransitionTime for one in view.status.conditions if one.type == "PodScheduled")
+    elif isinstance(view, Node):
+        yield from (taint.timeAdded for taint in view.spec.taints)
+        yield from (one.lastHeartbeatTime for one in view.status.conditions)

@@ -118,7 +118,7 @@ function podColumns() {
     text("Workload", (one) => one.workload),
     { ...text("State", (one) => one.state, "6rem"), cell: (one) => chip(one.state, STATES[one.state] ?? "") },
     text("Node", (one) => one.node || one.lastNode || "", "10rem"),
-    text("Why", (one) => (one.reason ? `${one.reason}: ${one.message ?? ""}` : "")),
+    text("Why", (one) => [one.reason ? `${one.reason}: ${one.message ?? ""}` : "", one.deadline?.then ? `then: ${one.deadline.then}` : ""].filter(Boolean).join("; ")),
   ];
 }
 

@@ -1,0 +1,1 @@
+"""Forecast evictions by taints, and tell what follows them."""
