@@ -20,6 +20,7 @@ from moorage.match.operators import BY_NAME, NODE_SELECTOR, TOLERATION, Operator
 from moorage.match.semver import Version, version_or_none
 from moorage.model.gates import GateSet
 from moorage.model.types.devices import DeviceTaint
+from moorage.model.types.node import Taint
 
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
@@ -111,6 +112,14 @@ class ComparedValues:
         for (where, key), known in self._values.items():
             if where == wanted:
                 yield from ((key, fact) for fact in known.values())
+
+    def taints_by_key(self, wanted: str) -> dict[str, list[Taint]]:
+        """Return the distinct taints of each key, without keys that have too many to know them all."""
+        return {
+            key: [Taint(key, fact.value, fact.effect) for fact in known.values()]
+            for (where, key), known in self._values.items()
+            if where == wanted and len(known) < _MAX_VALUES_PER_KEY
+        }
 
     def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
         for (where, key), comparisons in self._comparisons.items():

@@ -15,6 +15,7 @@ import msgspec
 
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check, collector
 from moorage.lint.facts.claim_offers import DeviceOffers
+from moorage.lint.facts.nearest_taint import how_to_match, nearest_taint
 from moorage.lint.hints import did_you_mean
 from moorage.lint.rules.compared_values import device_taints_in
 from moorage.lint.subject import Complaint, Subject, claim_spec_of, device_requests
@@ -181,16 +182,18 @@ class DeviceFacts:
         matcher = compile_device_toleration(toleration, _ALL_GATES)
         if matcher.never is not None or any(matcher.match(as_taint(taint)) for taint, _ in self._taints.values()):
             return None
-        of_key = [taint for taint, _ in self._taints.values() if taint.key == toleration.key]
+        of_key = [as_taint(taint) for taint, _ in self._taints.values() if taint.key == toleration.key]
+        message = "no taint that the slices and rules of the input publish matches this toleration"
         if of_key and not toleration.expression:
-            explained = compile_device_tolerations((toleration,), _ALL_GATES).explain(of_key[0]) or ""
-            why = f"{explained}{f' (and {len(of_key) - 1} more taints of this key)' if len(of_key) > 1 else ''}"
-        else:
-            why = f"the input has {_some([describe_taint(as_taint(taint)) for taint, _ in self._taints.values()])}"
+            readable = [taint for taint in of_key if matcher.unreadable(taint) is None]
+            nearest = nearest_taint(matcher.toleration, readable) if readable else of_key[0]
+            more = f" (and {len(of_key) - 1} more taints of this key)" if len(of_key) > 1 else ""
+            hint = how_to_match(matcher.toleration, nearest, of_key) if readable else ""
+            return f"{message}: {matcher.explain(nearest)}{more}", hint
         keys = sorted({taint.key for taint, _ in self._taints.values()})
-        hint = "" if of_key or toleration.expression else did_you_mean(toleration.key, keys)
-        message = f"no taint that the slices and rules of the input publish matches this toleration: {why}"
-        return message, hint
+        hint = "" if toleration.expression else did_you_mean(toleration.key, keys)
+        described = _some([describe_taint(as_taint(taint)) for taint, _ in self._taints.values()])
+        return f"{message}: the input has {described}", hint
 
     def _evicted(self, tolerations: tuple[DeviceToleration, ...]) -> tuple[int, str] | None:
         """Return a toleration that lets a device be allocated whose taint evicts the pod at once."""

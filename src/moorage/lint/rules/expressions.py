@@ -97,6 +97,7 @@ class TriedExpressions:
         "cel-always-fails", WARNING, "The expression fails whatever the value of the taint, and so tolerates nothing."
     ),
     Rule("cel-expensive", WARNING, "The expression's estimated cost is close to the limit."),
+    Rule("cel-compares-text", WARNING, "The expression compares a number or version as text."),
 )
 def check_expressions(listed: TolerationList, subject: Subject, facts: Facts) -> Iterator[Complaint]:
     trials = facts.of(AskedExpressions).trials
@@ -112,12 +113,12 @@ def readable_program(expression: str) -> Program | None:
     """Return the compiled expression if it compiles and reads the taint's key."""
     from moorage.lint.facts.expression_reading import fields_read
 
-    compiled = _compiled(expression)
+    compiled = compiled_expression(expression)
     return compiled[0] if compiled is not None and "key" in fields_read(compiled[1]) else None
 
 
 @lru_cache(maxsize=64)
-def _compiled(expression: str) -> tuple[Program, Node] | None:
+def compiled_expression(expression: str) -> tuple[Program, Node] | None:
     """Return the program and its syntax tree, None if the API server refuses the expression."""
     # Few pods have expressions: CEL is imported when the first one occurs.
     from moorage.match.cel import compile_expression, taint_environment
@@ -135,7 +136,7 @@ def _compiled(expression: str) -> tuple[Program, Node] | None:
 
 @lru_cache(maxsize=512)
 def _is_expensive(expression: str) -> bool:
-    compiled = _compiled(expression)
+    compiled = compiled_expression(expression)
     return compiled is not None and compiled[0].estimate.max > CHEAP
 
 
@@ -143,12 +144,12 @@ def _is_expensive(expression: str) -> bool:
 def _verdicts(expression: str, of_devices: bool, tries: bool) -> tuple[_Verdict, ...]:
     from moorage.lint.facts.expression_reading import fields_read, impossible_part, texts_in
 
-    compiled = _compiled(expression)
+    compiled = compiled_expression(expression)
     if compiled is None:
         return ()
     program, root = compiled
     fields = fields_read(root)
-    verdicts = list(_expensive(program))
+    verdicts = [*_expensive(program), *_texts_compared(root)]
     if not tries and program.estimate.max > CHEAP:
         message = f"not tried on any taint, because {_MAX_TRIALS} expensive expressions before it were"
         return (*verdicts, _Verdict("cel-expensive", message, "check fewer files with expensive expressions at a time"))
@@ -190,6 +191,17 @@ def _expensive(program: Program) -> Iterator[_Verdict]:
             f"the estimated cost is {cost:,} of at most {COST_LIMIT:,}: a little more, and the API server refuses it",
             "compare taint.key first and with ==, and avoid comprehensions over split() and findAll()",
         )
+
+
+def _texts_compared(root: Node) -> Iterator[_Verdict]:
+    from moorage.lint.facts.expression_comparisons import text_comparisons
+
+    for compared in dict.fromkeys(text_comparisons(root)):
+        if noun := compared.noun:
+            written = f"taint.value {compared.symbol} '{compared.text}'"
+            example = f": {surprise}" if (surprise := compared.surprise) else ""
+            message = f"{written} compares texts, character by character, where a {noun} seems to be meant{example}"
+            yield _Verdict("cel-compares-text", message, f"write {compared.instead}")
 
 
 def _constant(program: Program, of_devices: bool) -> Iterator[_Verdict]:

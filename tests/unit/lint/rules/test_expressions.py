@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.lint.linting import lint, pod
+from tests.unit.lint.linting import lint, pod, tolerating
 
 from moorage.lint.rules import expressions
 
@@ -128,3 +128,55 @@ def test_only_some_expensive_expressions_of_a_run_are_tried_and_the_others_say_s
     said = [(one.place.path, one.message) for one in lint(pod("  tolerations:\n" + listed)) if one.rule == EXPENSIVE]
     skipped = "not tried on any taint, because 1 expensive expressions before it were"
     assert said == [("spec.tolerations[1].expression", skipped)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "message", "hint"),
+    [
+        ("taint.value > '950'", "taint.value > '950' compares texts", "write int(taint.value) > 950"),
+        (
+            "'950' >= taint.value",
+            "a number seems to be meant: '1000' <= '950' is true",
+            "write int(taint.value) <= 950",
+        ),
+        ("taint.value < '5'", "'10' < '5' is true", "write int(taint.value) < 5"),
+        ("taint.value > '100'", "'9' > '100' is true", "write int(taint.value) > 100"),
+        ("taint.value > '95.5'", "'100' > '95.5' is false", "write double(taint.value) > 95.5"),
+        (
+            "taint.value >= '5.15.0'",
+            "a version seems to be meant: '10.0.0' >= '5.15.0' is false",
+            "write semver(taint.value, true).compareTo(semver('5.15.0', true)) >= 0",
+        ),
+        (
+            "taint.value > 'v1.36'",
+            "a version seems to be meant: 'v1.100' > 'v1.36' is false",
+            "write semver(taint.value, true).isGreaterThan(semver('v1.36', true))",
+        ),
+    ],
+)
+def test_numbers_and_versions_compared_as_text(expression: str, message: str, hint: str) -> None:
+    [finding] = [
+        finding
+        for finding in lint(tolerating(f"{{expression: \"taint.key == 'a' && {expression}\"}}"))
+        if finding.rule == "cel-compares-text"
+    ]
+    assert message in finding.message
+    assert finding.hint == hint
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "int(taint.value) > 950",
+        "taint.value == '950'",
+        "taint.value > '2026-01-01'",
+        "taint.value >= 'm'",
+        "taint.value > '007'",
+        "taint.key > '950'",
+        "semver(taint.value, true).isGreaterThan(semver('1.2.3'))",
+        "taint.value > string(950)",
+    ],
+)
+def test_comparisons_of_texts_that_are_meant(expression: str) -> None:
+    found = lint(tolerating(f"{{expression: \"taint.key == 'a' && {expression}\"}}"))
+    assert "cel-compares-text" not in {finding.rule for finding in found}
