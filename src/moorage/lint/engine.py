@@ -23,6 +23,7 @@ from moorage.lint.input_contents import ContentCount, EmptySource, InputContents
 from moorage.lint.report.form import Form, LintSummary
 from moorage.lint.report.form import Problem as SourceProblem
 from moorage.lint.rules.admission import AdmissionFacts, is_held_back
+from moorage.lint.rules.applied_size import check_applied_size
 from moorage.lint.rules.budgets import BudgetFacts
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
@@ -40,6 +41,7 @@ from moorage.lint.rules.decoding import (
     unserved_version,
     warnings_given,
 )
+from moorage.lint.rules.dropped_fields import DroppedFields
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, Subject, place_in, pod_part_of, toleration_lists
 from moorage.model.gates import GateSet, all_gates
@@ -63,6 +65,7 @@ class Linter:
         self._rules = rules
         self._strict = strict
         self._requirements = Requirements()
+        self._dropped_fields = DroppedFields(gates)
         self._custom = CustomKinds()
         self._facts = Facts(gates)
         self._admission = AdmissionFacts(gates)
@@ -127,6 +130,9 @@ class Linter:
         yield from self._wanted([finding])
 
     def _lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
+        kind = kind_of(document.raw)
+        if (too_long := check_applied_size(document.raw, namespaced=kind is not None and kind.namespaced)) is not None:
+            yield self._finding(too_long, place_in(document, kind, lines, too_long.path))
         convert_document(document)
         kind = kind_of(document.raw)
         if kind is None:
@@ -146,6 +152,7 @@ class Linter:
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
             subject = Subject(document, kind.name, result.view, pod_part_of(kind.name, result.view), kind, lines)
+            complaints += self._dropped(subject, result)
             complaints += self._judge(subject, result)
         for complaint in complaints:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
@@ -191,6 +198,16 @@ class Linter:
             self.outcome.rejected_otherwise |= refused or (self._strict and complaint.rule in _STRICT_ERRORS)
             kind_row = None if defined is None else defined.kind
             yield self._finding(complaint, place_in(document, kind_row, lines, complaint.path))
+
+    def _dropped(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
+        """Yield the fields that gates make the API server drop; what exists keeps them, unless it makes other objects."""
+        raw = subject.document.raw
+        if exists_already(raw) and (subject.pods is None or not subject.pods.path):
+            return
+        for field in self._dropped_fields.find(raw, subject.served, result):
+            if field.gate is not None:
+                self._requirements.add_gate(field.gate, subject.place(field.complaint.path))
+            yield field.complaint
 
     def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
         """Yield the API server's verdict first, then what the registered checks find."""

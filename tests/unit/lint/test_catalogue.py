@@ -23,7 +23,7 @@ def page(rule: str) -> str:
 def example(rule: str, heading: str) -> str:
     found = re.search(rf"^## {heading}\n\n```yaml\n(.*?)```", page(rule), re.MULTILINE | re.DOTALL)
     assert found is not None
-    return found[1]
+    return re.sub(r"<([\d,]+) characters>", lambda size: "x" * int(size[1].replace(",", "")), found[1])
 
 
 def test_two_rules_cannot_have_one_name() -> None:

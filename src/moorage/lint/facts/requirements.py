@@ -43,8 +43,10 @@ class Requirement(msgspec.Struct, frozen=True):
             return "no release so far"
         if by_default is None:
             return f"Kubernetes 1.{first} and later, off by default"
-        before = f", off by default in 1.{first} to 1.{by_default - 1}" if by_default > first else ""
-        return f"Kubernetes 1.{by_default} and later{before}"
+        if by_default == first:
+            return f"Kubernetes 1.{by_default} and later"
+        until = f" to 1.{by_default - 1}" if by_default > first + 1 else ""
+        return f"Kubernetes 1.{by_default} and later, off by default in 1.{first}{until}"
 
     @property
     def sentence(self) -> str:
@@ -95,9 +97,12 @@ class Requirements:
 
     def add(self, subject: Subject) -> None:
         for gate, path in gates_needed(subject.kind, subject.view, subject.pods):
-            key = gate.name, gate.feature
-            if key not in self._found:
-                self._found[key] = Requirement(gate, subject.place(path))
+            if (gate.name, gate.feature) not in self._found:
+                self.add_gate(gate, subject.place(path))
+
+    def add_gate(self, gate: Gate, place: SourcePlace) -> None:
+        """Note that a field needs a gate, unless another field did before."""
+        self._found.setdefault((gate.name, gate.feature), Requirement(gate, place))
 
     def __iter__(self) -> Iterator[Requirement]:
         return iter(self._found.values())

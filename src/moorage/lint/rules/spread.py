@@ -21,7 +21,7 @@ from moorage.match.label_selector import compile_label_selector
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.requirement import SelectorError
 from moorage.match.tolerations import ProgramCache, compile_tolerations
-from moorage.model.gates import GateSet
+from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, GateSet
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import PodAffinityTerm, PodSpec, TopologySpreadConstraint
@@ -54,12 +54,12 @@ class Deadlock(msgspec.Struct, frozen=True):
 )
 def check_rollout(subject: Subject, facts: Facts, refusals: frozenset[str]) -> Iterator[Complaint]:
     if subject.pods is not None:
-        for deadlock in deadlocks(subject, subject.pods):
+        for deadlock in deadlocks(subject, subject.pods, facts.gates):
             if not facts.of(Domains).add_deadlock(subject, deadlock):
                 yield deadlock.complaint
 
 
-def deadlocks(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
+def deadlocks(subject: Subject, pods: PodPart, gates: GateSet) -> Iterator[Deadlock]:
     """Yield the anti-affinity terms of a workload that keep its new pods from the places of the old ones."""
     affinity = pods.spec.affinity
     if affinity is None or affinity.podAntiAffinity is None or subject.kind not in ("Deployment", "DaemonSet"):
@@ -91,11 +91,22 @@ def deadlocks(subject: Subject, pods: PodPart) -> Iterator[Deadlock]:
             "rollout-deadlock",
             path,
             f"a new pod may not run where an old pod of this {subject.kind} runs{beside}, and {why}: {waits}",
-            f"add to this term (or let the strategy free a place first: maxUnavailable: 1, maxSurge: 0):\n"
-            f"  matchLabelKeys:\n  - {revision_key}\n"
-            "The old pods still carry the old rule: the update that adds it needs a free place once more.",
+            _way_out(revision_key, gates),
         )
         yield Deadlock(complaint, term.topologyKey, occupied, within)
+
+
+def _way_out(revision_key: str, gates: GateSet) -> str:
+    if not gates.enabled(MATCH_LABEL_KEYS_IN_POD_AFFINITY):
+        return (
+            "let the strategy free a place first: maxUnavailable: 1, maxSurge: 0 (matchLabelKeys: "
+            f"[{revision_key}] helps only with --feature-gates={MATCH_LABEL_KEYS_IN_POD_AFFINITY.name}=true)"
+        )
+    return (
+        f"add to this term (or let the strategy free a place first: maxUnavailable: 1, maxSurge: 0):\n"
+        f"  matchLabelKeys:\n  - {revision_key}\n"
+        "The old pods still carry the old rule: the update that adds it needs a free place once more."
+    )
 
 
 def _deployment_never_frees(subject: Subject) -> str | None:

@@ -1,0 +1,139 @@
+"""Find fields that the API server drops silently because their feature gate is off.
+
+What is dropped is what the document has and the admitted object has not. Its gate is the one that keeps the field when
+it is on: admission is asked, once for each field of a kind. Fields of a few gates that Moorage does not have are listed
+here. Kubernetes: dropDisabledFields of the strategies in pkg/registry, DropDisabledPodFields.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from moorage.admit.admission import admit
+from moorage.lint.catalogue import WARNING, Rule, Theme, declare
+from moorage.lint.hints import gate_hint
+from moorage.lint.subject import Complaint
+from moorage.model.gates import GATES, GateSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moorage.admit.admission import Admitted, Rejected
+    from moorage.admit.raw import Raw
+    from moorage.model.gates import Gate
+    from moorage.model.kinds import Kind
+
+declare(
+    Theme.API_SERVER,
+    Rule("field-dropped", WARNING, "The API server drops this field silently, because its feature gate is off."),
+)
+
+
+class _GateElsewhere(NamedTuple):
+    """A gate that Moorage does not have: the end of the field's path, its name, the first release that has it."""
+
+    field: re.Pattern[str]
+    name: str
+    first: int
+
+
+#: All are off by default in every release so far.
+_GATES_ELSEWHERE = (
+    _GateElsewhere(re.compile(r"spec\.schedulingGroup$"), "GenericWorkload", 35),
+    _GateElsewhere(re.compile(r"\.sources\[\]\.clusterTrustBundle$"), "ClusterTrustBundleProjection", 29),
+    _GateElsewhere(re.compile(r"\.sources\[\]\.podCertificate$"), "PodCertificateRequest", 34),
+    _GateElsewhere(re.compile(r"\.lifecycle(\.stopSignal)?$"), "ContainerStopSignals", 33),
+    _GateElsewhere(re.compile(r"updateStrategy\.rollingUpdate(\.maxUnavailable)?$"), "MaxUnavailableStatefulSet", 24),
+)
+_INDEX = re.compile(r"\[\d+\]")
+_NOT_COMPARED = frozenset({"apiVersion", "kind", "metadata", "status"})
+#: The most fields whose gate is looked for, and the most that are reported of one object.
+_MAX_FIELDS = 500
+_MAX_REPORTED = 50
+
+
+class DroppedField(NamedTuple):
+    """A field that was dropped, and the gate that keeps it; None for gates that Moorage does not have."""
+
+    complaint: Complaint
+    gate: Gate | None
+
+
+class DroppedFields:
+    """Finds dropped fields under some gates."""
+
+    def __init__(self, gates: GateSet) -> None:
+        self._gates = gates
+        self._off = [gate for gate in GATES if not gates.enabled(gate)]
+        self._known: dict[tuple[Kind, str], Gate | _GateElsewhere | None] = {}
+
+    def find(self, raw: Raw, kind: Kind, result: Admitted | Rejected) -> Iterator[DroppedField]:
+        """Yield the fields of a document that are missing in the admitted object for want of a gate."""
+        if result.object is None:
+            return
+        found = 0
+        for path in missing_fields(raw, result.object):
+            field = _INDEX.sub("[]", path)
+            if (kind, field) not in self._known:
+                if len(self._known) >= _MAX_FIELDS:
+                    continue
+                self._known[kind, field] = self._gate_of(raw, path) or _gate_elsewhere(field)
+            gate = self._known[kind, field]
+            if gate is not None and found < _MAX_REPORTED:
+                found += 1
+                yield DroppedField(_complaint(path, gate), None if isinstance(gate, _GateElsewhere) else gate)
+
+    def _gate_of(self, raw: Raw, path: str) -> Gate | None:
+        """Return the gate that keeps the field when it is on: alone, or together with the gates that it needs."""
+        alone = [(gate, frozenset({gate.name})) for gate in self._off]
+        together = [(gate, _with_needs(gate)) for gate in self._off if gate.needs]
+        for gate, names in (*alone, *together):
+            kept = admit(raw, None, GateSet(self._gates.names | names)).object
+            if kept is not None and path not in set(missing_fields(raw, kept)):
+                return gate
+        return None
+
+
+def _with_needs(gate: Gate) -> frozenset[str]:
+    """Return the names of a gate and of those that it cannot be on without."""
+    names, pending = {gate.name}, [*gate.needs]
+    while pending:
+        needed = pending.pop()
+        names.add(needed)
+        pending += [name for other in GATES if other.name == needed for name in other.needs]
+    return frozenset(names)
+
+
+def _gate_elsewhere(field: str) -> _GateElsewhere | None:
+    return next((elsewhere for elsewhere in _GATES_ELSEWHERE if elsewhere.field.search(field)), None)
+
+
+def _complaint(path: str, gate: Gate | _GateElsewhere) -> Complaint:
+    message = f"the API server silently drops {path.rpartition('.')[2]}: the feature gate {gate.name} is off"
+    if isinstance(gate, _GateElsewhere):
+        flag = f"--feature-gates={gate.name}=true"
+        hint = f"needs {flag} (Kubernetes 1.{gate.first} and later have it, off by default; Moorage does not)"
+        return Complaint("field-dropped", path, message, hint)
+    return Complaint("field-dropped", path, message, gate_hint(gate))
+
+
+def missing_fields(raw: Raw, admitted: Raw) -> Iterator[str]:
+    """Yield the path of every field that the admitted object does not have; empty values are no loss."""
+    for name, value in raw.items():
+        if name not in _NOT_COMPARED and value:
+            yield from _missing(value, admitted.get(name), name)
+
+
+def _missing(given: Any, kept: Any, path: str) -> Iterator[str]:
+    if kept is None:
+        yield path
+    elif isinstance(given, dict) and isinstance(kept, dict):
+        for name, value in given.items():
+            other = kept.get(name)
+            if value and (other is None or isinstance(value, dict | list)):
+                yield from _missing(value, other, f"{path}.{name}")
+    elif isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
+        for index, value in enumerate(given):
+            if isinstance(value, dict | list):
+                yield from _missing(value, kept[index], f"{path}[{index}]")
