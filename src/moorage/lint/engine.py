@@ -200,7 +200,7 @@ class Linter:
             yield self._finding(complaint, place_in(document, kind_row, lines, complaint.path))
 
     def _dropped(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
-        """Yield the fields that gates make the API server drop; what exists keeps them, unless it makes other objects."""
+        """Yield the fields that the API server drops for want of a gate; what exists keeps them, new pods do not."""
         raw = subject.document.raw
         if exists_already(raw) and (subject.pods is None or not subject.pods.path):
             return

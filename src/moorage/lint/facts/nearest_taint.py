@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     from moorage.model.types.pod import Toleration
 
 
+def readable_taints(toleration: Toleration, taints: Sequence[Taint]) -> list[Taint]:
+    """Return the taints whose value the toleration can compare."""
+    comparison = comparison_of(toleration.operator, TOLERATION)
+    return [taint for taint in taints if comparison is None or comparison.unreadable(taint.value) is None]
+
+
 def nearest_taint(toleration: Toleration, taints: Sequence[Taint]) -> Taint:
-    """Return the taint whose value is the smallest move away; those of the toleration's effect count before others."""
+    """Return the readable taint that is the smallest move away; those of the toleration's effect come first."""
     comparison = comparison_of(toleration.operator, TOLERATION)
     of_effect = [taint for taint in taints if toleration.effect in ("", taint.effect)] or list(taints)
     if comparison is None:

@@ -15,7 +15,7 @@ import msgspec
 
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check, collector
 from moorage.lint.facts.claim_offers import DeviceOffers
-from moorage.lint.facts.nearest_taint import how_to_match, nearest_taint
+from moorage.lint.facts.nearest_taint import how_to_match, nearest_taint, readable_taints
 from moorage.lint.hints import did_you_mean
 from moorage.lint.rules.compared_values import device_taints_in
 from moorage.lint.subject import Complaint, Subject, claim_spec_of, device_requests
@@ -185,7 +185,7 @@ class DeviceFacts:
         of_key = [as_taint(taint) for taint, _ in self._taints.values() if taint.key == toleration.key]
         message = "no taint that the slices and rules of the input publish matches this toleration"
         if of_key and not toleration.expression:
-            readable = [taint for taint in of_key if matcher.unreadable(taint) is None]
+            readable = readable_taints(matcher.toleration, of_key)
             nearest = nearest_taint(matcher.toleration, readable) if readable else of_key[0]
             more = f" (and {len(of_key) - 1} more taints of this key)" if len(of_key) > 1 else ""
             hint = how_to_match(matcher.toleration, nearest, of_key) if readable else ""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
-from moorage.lint.facts.nearest_taint import how_to_match, nearest_taint
+from moorage.lint.facts.nearest_taint import how_to_match, nearest_taint, readable_taints
 from moorage.lint.rules.compared_values import NODE_TAINT, ComparedValues
 from moorage.lint.rules.expressions import compiled_expression, evaluated, readable_program
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject, TolerationList, toleration_lists
-from moorage.match.operators import EXISTS, TOLERATION, comparison_of
+from moorage.match.operators import EXISTS
 from moorage.match.taint_messages import describe_taint, describe_toleration
 from moorage.match.tolerations import NOT_TRUE, TolerationSet, compile_tolerations
 from moorage.model.gates import all_gates
@@ -113,8 +113,7 @@ class _Judge:
         matcher = compile_tolerations([toleration], _ALL_GATES).matchers[0]
         if matcher.never is not None or any(map(matcher.match, of_key)):
             return None
-        comparison = comparison_of(toleration.operator, TOLERATION)
-        readable = [taint for taint in of_key if comparison is None or comparison.unreadable(taint.value) is None]
+        readable = readable_taints(toleration, of_key)
         if not readable or self._is_needed(toleration, of_key) or all(map(self._tolerates, of_key)):
             return None
         nearest = nearest_taint(toleration, readable)

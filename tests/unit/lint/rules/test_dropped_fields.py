@@ -203,7 +203,7 @@ def too_long(text: str) -> list[str]:
 
 
 def test_the_size_is_that_of_kubectl() -> None:
-    """kubectl writes {"apiVersion":…,"data":…,"kind":…,"metadata":{"annotations":{},"name":…,"namespace":…}}, a line."""
+    """Count as kubectl writes: an empty map of annotations, the default namespace, a line feed."""
     key = len("kubectl.kubernetes.io/last-applied-configuration")
     metadata = {"annotations": {}, "name": "big", "namespace": "default"}
     applied = {"apiVersion": "v1", "data": {"a": ""}, "kind": "ConfigMap", "metadata": metadata}
