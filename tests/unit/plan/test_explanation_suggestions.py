@@ -187,8 +187,12 @@ def test_two_missing_labels_are_no_single_change() -> None:
             "old",
             "required node affinity: gen NotIn [old, new] → gen NotIn [new]",
         ),
-        (expression("gen", "NotIn", "x"), "x", "drop gen NotIn [x] from the required node affinity"),
-        (expression("gen", "DoesNotExist"), "x", "drop gen DoesNotExist from the required node affinity"),
+        (expression("gen", "NotIn", "x"), "x", "required node affinity: prefer gen NotIn [x] instead of requiring it"),
+        (
+            expression("gen", "DoesNotExist"),
+            "x",
+            "required node affinity: prefer gen DoesNotExist instead of requiring it",
+        ),
     ],
 )
 def test_affinity_expressions(wanted: Raw, label: str, expected: str) -> None:
@@ -202,14 +206,16 @@ def test_an_expression_that_is_met_is_left_alone() -> None:
     assert not any("gen" in summary for summary in found)
 
 
-def test_whoever_drops_the_last_requirement_drops_the_term() -> None:
+def test_preferring_the_last_requirement_drops_the_required_term() -> None:
     found = explained(node("a"), pod("p", affinity=requires(expression("gen", "Exists"))))
-    dropped = next(one.change.pod for one in found.suggestions if one.change.summary.startswith("drop gen Exists"))
-    assert dropped is not None
-    affinity = dropped.spec.affinity
+    preferred = next(one.change.pod for one in found.suggestions if "prefer gen Exists" in one.change.summary)
+    assert preferred is not None
+    affinity = preferred.spec.affinity
     assert affinity is not None
     assert affinity.nodeAffinity is not None
     assert affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution is None
+    (weighted,) = affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution
+    assert weighted.preference.matchExpressions[0].key == "gen"
 
 
 # -- resources and ports ----------------------------------------------------------------------------------------------
@@ -294,7 +300,7 @@ def away(app: str, key: str = "kubernetes.io/hostname") -> Raw:
 def test_an_anti_affinity_term_that_is_the_only_blocker() -> None:
     asks = pod("p", affinity={"podAntiAffinity": away("web")})
     found = told(explained(node("a"), running("r", "a", labels={"app": "web"}), asks))
-    wanted = "drop the required podAntiAffinity term (app=web by kubernetes.io/hostname), or only prefer it"
+    wanted = "required podAntiAffinity term (app=web by kubernetes.io/hostname): prefer it instead of requiring it"
     assert found[wanted] == ["a"]
     blocked = told(explained(node("a", cpu="500m"), asks))
     assert not any("podAntiAffinity" in summary for summary in blocked)
@@ -302,7 +308,8 @@ def test_an_anti_affinity_term_that_is_the_only_blocker() -> None:
 
 def test_an_affinity_term_that_nobody_meets() -> None:
     found = told(explained(node("a"), pod("p", affinity={"podAffinity": away("web")})))
-    assert found == {"drop the required podAffinity term (app=web by kubernetes.io/hostname), or only prefer it": ["a"]}
+    term = "required podAffinity term (app=web by kubernetes.io/hostname)"
+    assert found == {f"{term}: prefer it instead of requiring it": ["a"]}
 
 
 def test_other_pods_keep_away_from_a_label() -> None:
@@ -340,13 +347,19 @@ def test_domains_that_are_missing() -> None:
     found = told(explained(*documents))
     assert found["spread by zone: maxSkew 1 → 2"] == ["a"]
     unlabelled = told(explained(node("b"), documents[-1]))
-    assert unlabelled == {"spread by zone: whenUnsatisfiable DoNotSchedule → ScheduleAnyway": ["b"]}
+    assert unlabelled == {
+        "spread by zone: whenUnsatisfiable DoNotSchedule → ScheduleAnyway": ["b"],
+        "spread by zone: topologyKey zone → kubernetes.io/hostname": ["b"],
+    }
 
 
 def test_a_constraint_that_is_there_softly_already_is_dropped() -> None:
     both = [spread(), spread(whenUnsatisfiable="ScheduleAnyway")]
     found = told(explained(node("a"), pod("p", labels={"app": "web"}, topologySpreadConstraints=both)))
-    assert found == {"spread by zone (constraint 1): drop the constraint DoNotSchedule": ["a"]}
+    assert found == {
+        "spread by zone (constraint 1): topologyKey zone → kubernetes.io/hostname": ["a"],
+        "spread by zone (constraint 1): drop the constraint DoNotSchedule": ["a"],
+    }
 
 
 # -- volumes, priorities, gates ---------------------------------------------------------------------------------------

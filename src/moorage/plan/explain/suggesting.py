@@ -8,15 +8,17 @@ import numpy as np
 
 from moorage.columns.cluster import PodRecord
 from moorage.match.daemon_pods import pinned_to
+from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.acceptance import AdmissionCheck
-from moorage.plan.explain.remedies.carrying_out import workload_of
+from moorage.plan.explain.remedies.carrying_out import template_owner, workload_of
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, with_spec
-from moorage.plan.explain.remedies.choosing import fewer_replicas, helping, more_nodes
+from moorage.plan.explain.remedies.choosing import fewer_replicas, helping, in_order, more_nodes, other_strategy
+from moorage.plan.explain.remedies.classes import class_changes
 from moorage.plan.explain.remedies.remedy import remedy_of
 from moorage.plan.explain.remedies.resources import CURED_BY_DEPARTURE
-from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, best_of
+from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, best_of, propose
 from moorage.plan.explain.remedies.workload_trials import WorkloadTrials
 from moorage.plan.explain.target import Target
 from moorage.plan.input.inventory import Inventory, Key
@@ -76,7 +78,8 @@ class Suggesting:
             record.pod,
             self.gates,
             self.programs,
-            accepts=self._acceptance(record.pod),
+            self._propose,
+            self._acceptance(record.pod),
         )
         worked = trials.worked(among) if among.any() else []
         if self.is_foreign or not decision.is_pending or decision.reason != UNSCHEDULABLE:
@@ -88,9 +91,14 @@ class Suggesting:
             return self._help(trials, best_of(worked), among, record)
         found = helping(worked, whole)
         if not self.node:
-            found += [*fewer_replicas(whole), *more_nodes(whole, self._models(record.pod, among))]
-        found.sort(key=lambda one: bool(one.worse))
+            found += [*other_strategy(whole), *fewer_replicas(whole)]
+            found += more_nodes(whole, self._models(record.pod, among))
+        found = in_order(found)
         return self._help(trials, found, among, record, whole)
+
+    def _propose(self, blockers: Blockers, gates: GateSet, programs: Any) -> Iterator[Change]:
+        yield from propose(blockers, gates, programs)
+        yield from class_changes(blockers, self.world, template_owner(self.simulation, self.target.pod))
 
     def _help(
         self,

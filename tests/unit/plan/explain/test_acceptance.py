@@ -58,7 +58,7 @@ def test_several_containers_are_lowered_in_one_document() -> None:
 def test_a_label_that_the_api_server_refuses_is_not_suggested() -> None:
     below_zero = requires(expression("gen", "Lt", "0"))
     found = told(explained(node("a"), pod("p", affinity=below_zero)))
-    assert list(found) == ["drop gen Lt 0 from the required node affinity"]
+    assert list(found) == ["required node affinity: prefer gen Lt 0 instead of requiring it"]
     assert "label node a with gen=4" in told(
         explained(node("a"), pod("p", affinity=requires(expression("gen", "Lt", "5"))))
     )

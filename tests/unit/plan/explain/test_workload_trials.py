@@ -23,7 +23,12 @@ def summaries(told: Explanation) -> list[str]:
 def test_replicas_that_keep_away_from_each_other_are_not_asked_to_move() -> None:
     web = workload("Deployment", "web", replicas=2, pods={"affinity": apart()})
     told = explained(node("n1"), web, pod="deployment/web")
-    assert summaries(told) == ["replicas 2 → 1: as many as fit", "1 more node like n1"]
+    assert summaries(told) == [
+        "required podAntiAffinity term (app=web by kubernetes.io/hostname): prefer it instead of requiring it",
+        "replicas 2 → 1: as many as fit",
+        "1 more node like n1",
+    ]
+    assert told.suggestions[0].change.recreates, "the old pod would keep the new ones away"
     assert not any(one.change.gone for one in told.suggestions)
     assert all(one.lacking == 0 and one.lacked == 1 for one in told.suggestions)
 
@@ -45,10 +50,14 @@ def test_a_suggestion_says_how_many_pods_still_wait() -> None:
 def test_the_remedy_of_a_suggestion_is_a_manifest_for_plan() -> None:
     web = workload("Deployment", "web", replicas=2, pods={"affinity": apart()})
     told = explained(node("n1"), web, pod="deployment/web")
-    (first, *_) = plain(told)["suggestions"]
+    (first, second, *_) = plain(told)["suggestions"]
     assert (first["pendingBefore"], first["pendingAfter"], first["worseOff"]) == (1, 0, [])
     assert first["remedy"]["target"]["kind"] == "Deployment"
-    assert yaml.safe_load(first["remedy"]["manifest"])["spec"]["replicas"] == 1
+    changed = yaml.safe_load(first["remedy"]["manifest"])["spec"]
+    assert changed["strategy"] == {"type": "Recreate"}
+    (preferred,) = changed["template"]["spec"]["affinity"]["podAntiAffinity"].values()
+    assert preferred[0]["weight"] == 100
+    assert yaml.safe_load(second["remedy"]["manifest"])["spec"]["replicas"] == 1
 
 
 def test_others_that_would_have_to_go_are_named() -> None:

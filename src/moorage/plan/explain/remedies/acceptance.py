@@ -57,7 +57,9 @@ class AdmissionCheck:
         complaints, admitted = self._complaints(raw)
         if set(complaints) - self._accepted_anyway:
             return None
-        return change if admitted is None else _replace(change, pod=_replace(change.pod, spec=admitted.spec))
+        if admitted is None:
+            return change
+        return _replace(change, pod=_replace(change.pod, spec=admitted.spec), written=change.pod)
 
     def _complaints(self, raw: Raw, old: Raw | None = None) -> tuple[Sequence[str], Any]:
         """Return what the API server objects to, or else what it would store."""

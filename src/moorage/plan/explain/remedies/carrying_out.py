@@ -4,12 +4,13 @@ A template is changed in the workload; pods that their workload does not replace
 pod and a claim on devices are recreated, since their specs cannot be changed; another pod that has to leave is evicted.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
-from moorage.control.framework.world import controller_of
+from moorage.control.framework.world import World, controller_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim
 from moorage.model.types.node import Node
@@ -17,7 +18,7 @@ from moorage.model.types.pod import Pod
 from moorage.model.well_known.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from moorage.plan.departures import USER
 from moorage.plan.explain.remedies.acceptance import document_of, overlay
-from moorage.plan.explain.remedies.change import Change
+from moorage.plan.explain.remedies.change import Change, ObjectPatch
 from moorage.plan.explain.remedies.differences import carried
 from moorage.plan.input.inventory import Key
 from moorage.plan.node_changes import add_nodes
@@ -25,6 +26,7 @@ from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.loading import WRITES_PER_POD
 from moorage.plan.simulation.simulation import Simulation
+from moorage.serve.patch.json_patch import apply_merge_patch
 
 _RULE = next(kind for kind in KINDS.values() if kind.view is DeviceTaintRule)
 #: What one pod has been given, and no template has.
@@ -42,7 +44,7 @@ def carry_out(simulation: Simulation, changes: Sequence[Change], pod: PlannedPod
     try:
         for change in changes:
             _change_others(simulation, change, pod)
-        after = next((change.pod for change in reversed(changes) if change.pod is not None), None)
+        after = next((change.template for change in reversed(changes) if change.template is not None), None)
         if after is not None:
             _change_template(simulation, pod, before, after, recreates=any(one.recreates for one in changes))
         elif any(change.devices and not change.gone for change in changes):
@@ -117,6 +119,8 @@ def _change_others(simulation: Simulation, change: Change, pod: PlannedPod) -> N
     for patch in change.patches:
         api.max_writes += WRITES_PER_POD * int(patch.patch.get("spec", {}).get("replicas") or 0)
         api.patch(patch.kind, patch.name, patch.namespace, patch.patch)
+    for patch in change.recreated:
+        _recreate(simulation, patch)
     if change.node is not None:
         _change_node(simulation, change.node)
     for rule in change.removed:
@@ -133,6 +137,37 @@ def _change_others(simulation: Simulation, change: Change, pod: PlannedPod) -> N
 
 def _document(kind: Kind, raw: Raw) -> Raw:
     return {"apiVersion": kind.api_version, "kind": kind.name, **raw}
+
+
+def _recreate(simulation: Simulation, patch: ObjectPatch) -> None:
+    """Delete an object and make it again with a change; of a StatefulSet also its claims that are not bound."""
+    api, found = simulation.api, simulation.api.get(patch.kind, patch.name, patch.namespace)
+    document = apply_merge_patch(_document(found.kind, found.raw), patch.patch)
+    api.delete(patch.kind, patch.name, patch.namespace, propagation="Orphan")
+    simulation.controllers.work()
+    if patch.kind is KINDS.STATEFUL_SET:
+        for name in unbound_claims(simulation.world, found):
+            api.delete(KINDS.PERSISTENT_VOLUME_CLAIM, name, patch.namespace)
+        simulation.controllers.work()
+    api.create(patch.kind, as_new(document), patch.namespace)
+
+
+def unbound_claims(world: World, stateful_set: Object) -> list[str]:
+    """Return the claims of a StatefulSet that have no volume."""
+    pattern = re.compile(
+        "|".join(
+            f"{re.escape(template.metadata.name)}-{re.escape(stateful_set.name)}-[0-9]+"
+            for template in stateful_set.view.spec.volumeClaimTemplates
+        )
+    )
+    claims = world.in_namespace(KINDS.PERSISTENT_VOLUME_CLAIM, stateful_set.namespace)
+    return [one.name for one in claims if not one.view.spec.volumeName and pattern.fullmatch(one.name)]
+
+
+def retry_refused(simulation: Simulation) -> None:
+    """Let controllers try again at once what was refused, as they do after some time."""
+    for loop in simulation.controllers.loops.values():
+        loop.add(list(loop.refused_creates))
 
 
 def _change_node(simulation: Simulation, node: Node) -> None:

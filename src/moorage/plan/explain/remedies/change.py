@@ -28,14 +28,19 @@ _FACT_WORDS = frozenset(
     {"version", "kubelet", "kernel", "driver", "firmware", "cuda", "os", "arch", "instance-type"}
     | {"capacity", "count", "memory", "cores", "gpu", "gpus"}
 )
+_VERSION = re.compile(r"v?[0-9]+(\.[0-9]+)+([-+_.][0-9A-Za-z.-]*)?")
 _KEY_WORDS = re.compile(r"[a-z]+(?:-type)?")
-A_FACT = "a fact about the node: only right if the node is upgraded or replaced"
+A_FACT = "a fact about the node: change it only if it is no longer true, such as after an upgrade"
 MAX_VALUES = 6  # of the values that would do, this many are tried: the nearest and those that open most nodes
 
 
-def fact_note(key: str) -> str:
-    """Return what to say of a change to a label or taint whose key states a fact, such as a version; else nothing."""
-    return A_FACT if _FACT_WORDS & set(_KEY_WORDS.findall(key.lower())) else ""
+def fact_note(key: str, value: str = "", *, is_compared: bool = False) -> str:
+    """Return what to say of a change to a label or taint that states a fact, such as a version; else nothing.
+
+    That is one whose key says so, whose value is a version, or which the pod compares as a number or version.
+    """
+    is_fact = is_compared or _VERSION.fullmatch(value) or _FACT_WORDS & set(_KEY_WORDS.findall(key.lower()))
+    return A_FACT if is_fact else ""
 
 
 class ChangeKind(StrEnum):
@@ -67,10 +72,9 @@ class ChangeKind(StrEnum):
     PRIORITY = "priority"
     OTHER_POD = "otherPod"
     REPLICAS = "replicas"
+    STRATEGY = "strategy"
     MORE_NODES = "moreNodes"
     QUOTA = "quota"
-    LIMIT_RANGE = "limitRange"
-    POD_SECURITY = "podSecurity"
     STORAGE_CLASS = "storageClass"
     RUNTIME_CLASS = "runtimeClass"
 
@@ -97,16 +101,24 @@ class Change(msgspec.Struct, frozen=True):
     size: int
     pod: Pod | None = None
     node: Node | None = None
+    written: Pod | None = None  # the pod as it is written, where admission adds to it
+    for_siblings: bool = False  # other pods of the workload are in the way, which the same change concerns
     gone: str = ""  # another pod that would have to leave
     devices: tuple[DeviceObject, ...] = ()  # claims and classes as they would be
     removed: tuple[DeviceObject, ...] = ()
     patches: tuple[ObjectPatch, ...] = ()  # of other objects, such as a quota, or of the workload's replicas
+    recreated: tuple[ObjectPatch, ...] = ()  # objects that have to be deleted and made again with this patch
     added: AddedNodes | None = None
     recreates: bool = False  # with strategy Recreate: new pods have to wait until all old ones are gone
     yaml: str = ""
     command: str = ""
     note: str = ""  # what to know before it is done
     move: float = 0
+
+    @property
+    def template(self) -> Pod | None:
+        """The changed pod as the workload's template has it: without what admission adds."""
+        return self.written if self.written is not None else self.pod
 
 
 class Blockers:

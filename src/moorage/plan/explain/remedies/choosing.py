@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS
 from moorage.plan.explain.remedies.carrying_out import template_owner
 from moorage.plan.explain.remedies.change import Change, ChangeKind, ObjectPatch, as_yaml
@@ -13,44 +14,55 @@ from moorage.plan.node_changes import AddedNodes
 from moorage.plan.rollout import SCALED, kind_of_workload
 
 _MAX_MODELS = 2
-_MAX_ADDED = 64
+_MAX_ADDED = 500
+_MAX_RECREATED = 6
 _RECREATE = "strategy Recreate: a rolling update would wait for the old pods; all of them stop before new ones start"
 
 
 def helping(worked: Iterable[Suggestion], trials: WorkloadTrials) -> list[Suggestion]:
     """Return those after which fewer pods of the workload wait, the smallest change first.
 
-    Of changes to the same part a larger one is kept only if fewer pods wait then, or if it opens more nodes.
+    Of changes to the same part a larger one is kept only if fewer pods wait then, or if it opens more nodes. Where no
+    change to a part helps because a rolling update waits for old pods, the smallest is tried with strategy Recreate.
     """
+    ordered = sorted(worked, key=_distance)
+    kept = _tried(ordered, trials)
+    parts = {one.change.part for one in kept}
+    smallest: dict[str, Suggestion] = {}
+    for one in ordered:
+        if one.change.part not in parts and _may_recreate(one.change, trials):
+            smallest.setdefault(one.change.part, _recreating(one))
+    kept += _tried(list(smallest.values())[:_MAX_RECREATED], trials)
+    return in_order(kept)[:MAX_SUGGESTIONS]
+
+
+def in_order(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
+    """Return the suggestions that make no other pod worse off first, then by the distance of the change."""
+    return sorted(suggestions, key=lambda one: (bool(one.worse), *_distance(one)))
+
+
+def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Suggestion]:
     by_part: dict[str, Suggestion] = {}
     kept: list[Suggestion] = []
-    for one in sorted(worked, key=_distance):
+    for one in ordered:
         last = by_part.get(one.change.part)
         if last is not None and not last.lacking and len(one.nodes) <= len(last.nodes):
             continue
-        suggestion = _helped(one, trials)
-        if suggestion is None:
+        effect = trials.try_changes(one.change)
+        if effect is None or not trials.is_better(effect):
             continue
+        suggestion = replace(_with_effect(one, effect, trials), nodes=one.nodes or effect.nodes)
         if last is None or suggestion.lacking < last.lacking or len(one.nodes) > len(last.nodes):
             by_part[one.change.part] = suggestion
             kept.append(suggestion)
         if len(kept) >= MAX_SUGGESTIONS:
             break
-    return sorted(kept, key=lambda one: (bool(one.worse), *_distance(one)))
+    return kept
 
 
-def _distance(suggestion: Suggestion) -> tuple[int, float, int, str]:
+def _distance(suggestion: Suggestion) -> tuple[int, float, int]:
     change = suggestion.change
-    return change.size, change.move, -len(suggestion.nodes), change.summary
-
-
-def _helped(one: Suggestion, trials: WorkloadTrials) -> Suggestion | None:
-    effect = trials.try_changes(one.change)
-    if not _is_less(effect, trials) and _may_recreate(one.change, trials):
-        note = f"{one.change.note}; {_RECREATE}" if one.change.note else _RECREATE
-        one = replace(one, change=replace(one.change, recreates=True, note=note, size=one.change.size + 1))
-        effect = trials.try_changes(one.change)
-    return _with_effect(one, effect, trials) if effect is not None and _is_less(effect, trials) else None
+    return change.size, change.move, -len(suggestion.nodes)
 
 
 def _with_effect(one: Suggestion, effect: Effect, trials: WorkloadTrials) -> Suggestion:
@@ -59,13 +71,14 @@ def _with_effect(one: Suggestion, effect: Effect, trials: WorkloadTrials) -> Sug
     )
 
 
-def _is_less(effect: Effect | None, trials: WorkloadTrials) -> bool:
-    return effect is not None and effect.lacking < trials.now.lacking
-
-
 def _may_recreate(change: Change, trials: WorkloadTrials) -> bool:
     owner = template_owner(trials.simulation, trials.pod) if change.pod is not None else None
     return owner is not None and owner.kind is KINDS.DEPLOYMENT and owner.view.spec.strategy.type != "Recreate"
+
+
+def _recreating(one: Suggestion) -> Suggestion:
+    note = f"{one.change.note}; {_RECREATE}" if one.change.note else _RECREATE
+    return replace(one, change=replace(one.change, recreates=True, note=note, size=one.change.size + 1))
 
 
 # -- changes of numbers -----------------------------------------------------------------------------------------------
@@ -105,6 +118,37 @@ def fewer_replicas(trials: WorkloadTrials) -> Iterator[Suggestion]:
             return
 
 
+def other_strategy(trials: WorkloadTrials) -> Iterator[Suggestion]:
+    """Suggest how a rolling update that waits for its old pods can go on: each old pod makes room before a new one."""
+    owner = template_owner(trials.simulation, trials.pod)
+    if owner is None or owner.kind is not KINDS.DEPLOYMENT or owner.view.spec.strategy.type == "Recreate":
+        return
+    sets = trials.simulation.world.in_namespace(KINDS.REPLICA_SET, owner.namespace)
+    mine = [one for one in sets if (above := controller_of(one.view.metadata)) is not None and above.uid == owner.uid]
+    if sum(bool(one.view.spec.replicas) for one in mine) < 2:
+        return
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    strategies = (
+        (rolling, "maxSurge 0, maxUnavailable 1: an old pod makes room before each new one", 2),
+        ({"type": "Recreate", "rollingUpdate": None}, "Recreate: all old pods stop before new ones start", 4),
+    )
+    for strategy, text, size in strategies:
+        patch = ObjectPatch(KINDS.DEPLOYMENT, owner.namespace, owner.name, {"spec": {"strategy": strategy}})
+        written = {name: value for name, value in strategy.items() if value is not None}
+        change = Change(
+            ChangeKind.STRATEGY,
+            "strategy",
+            f"strategy {text}",
+            size,
+            patches=(patch,),
+            yaml=as_yaml({"spec": {"strategy": written}}),
+        )
+        effect = trials.try_changes(change)
+        if effect is not None and trials.is_better(effect):
+            yield _with_effect(Suggestion(change, ()), effect, trials)
+            return
+
+
 def more_nodes(trials: WorkloadTrials, models: Iterable[str]) -> Iterator[Suggestion]:
     """Suggest the smallest number of nodes like one that there is with which all pods fit."""
     for like in list(models)[:_MAX_MODELS]:
@@ -120,7 +164,8 @@ def more_nodes(trials: WorkloadTrials, models: Iterable[str]) -> Iterator[Sugges
                 low = middle + 1
             else:
                 best, high = fewer, middle
-        yield best
+        if not trials.ran_out:
+            yield best
 
 
 def _added(trials: WorkloadTrials, like: str, number: int) -> Suggestion | None:

@@ -134,6 +134,7 @@ class _Asked:
             for number, request in enumerate(alternatives):
                 yield from self._counts(index, number, request)
                 yield from self._tolerations(index, number, request)
+                yield from self._classes(index, number, request)
                 yield from self._selectors(index, number, request)
 
     def _counts(self, index: int, number: int, request: CompiledRequest) -> Iterator[Change]:
@@ -167,6 +168,19 @@ class _Asked:
             yield from self._thresholds(at, key, counts)
             yield from self._additions(at, key, counts)
             yield from rule_deletions(self._blockers, key)
+
+    def _classes(self, index: int, number: int, request: CompiledRequest) -> Iterator[Change]:
+        now = request.view.deviceClassName
+        others = sorted(name for name in self._blockers.cluster.devices.classes if name != now)
+        for name in others[:MAX_VALUES]:
+            yield self._change(
+                ChangeKind.DEVICE_CLASS,
+                f"class {name}",
+                f"deviceClassName {now} → {name}",
+                3,
+                (index, number, request),
+                {"deviceClassName": name},
+            )
 
     def _untolerated(self, request: CompiledRequest) -> Counter[DeviceTaint]:
         """Count the nodes that have a device, free and selected, that this taint keeps out."""

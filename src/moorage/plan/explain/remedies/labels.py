@@ -6,12 +6,14 @@ from typing import Any
 
 import msgspec
 
+from moorage.match.comparison import ValueKind
 from moorage.match.node_selector import compile_required_node_affinity
 from moorage.match.operators import NODE_SELECTOR, AcceptedValues, accepted_values, comparison_of
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from moorage.model.types.pod import Pod
+from moorage.model.types.pod import Pod, PreferredSchedulingTerm
 from moorage.model.well_known.labels import INSTANCE_TYPE
+from moorage.plan.explain.remedies.acceptance import document_of
 from moorage.plan.explain.remedies.change import (
     MAX_VALUES,
     Blockers,
@@ -39,6 +41,8 @@ _FACTS = (
     INSTANCE_TYPE,
 )
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_WEIGHT = 100  # of what was required until now
 
 
 def label_changes(blockers: Blockers, gates: GateSet) -> Iterator[Change]:
@@ -113,10 +117,11 @@ def _affinity_changes(blockers: Blockers, slots: ChosenSlots) -> Iterator[Change
                 changed = msgspec.structs.replace(term, matchExpressions=replaced(term.matchExpressions, index, new))
                 yield _affinity_change(blockers.pod, terms, number, changed, expression, new)
             left = msgspec.structs.replace(term, matchExpressions=replaced(term.matchExpressions, index))
-            yield _affinity_change(blockers.pod, terms, number, left, expression, None)
+            only = NodeSelectorTerm(matchExpressions=(expression,))
+            yield _preferred(blockers.pod, terms, number, left, expression, only)
         for index, field in enumerate(term.matchFields):
             left = msgspec.structs.replace(term, matchFields=replaced(term.matchFields, index))
-            yield _affinity_change(blockers.pod, terms, number, left, field, None)
+            yield _preferred(blockers.pod, terms, number, left, field, NodeSelectorTerm(matchFields=(field,)))
     if not terms:
         yield Change(
             ChangeKind.NODE_AFFINITY,
@@ -157,26 +162,50 @@ def _affinity_change(
     number: int,
     changed: NodeSelectorTerm,
     old: NodeSelectorRequirement,
-    new: NodeSelectorRequirement | None,
+    new: NodeSelectorRequirement,
 ) -> Change:
-    part = f"nodeAffinity {number} {old.key} {old.operator}"
-    which = f" in term {number + 1}" if len(terms) > 1 else ""
-    if new is None:
-        # A term without requirements matches no node: without its last requirement, the term goes too.
-        empty = not changed.matchExpressions and not changed.matchFields
-        kept = () if empty else replaced(terms, number, changed)
-        summary = f"drop {_described(old)} from the required node affinity{which}"
-        return Change(ChangeKind.NODE_AFFINITY, part, summary, 4, pod=_with_required(pod, kept))
     comparison = comparison_of(old.operator, NODE_SELECTOR)
     entry = {"key": new.key, "operator": new.operator, "values": list(new.values)}
     return Change(
         ChangeKind.NODE_AFFINITY,
-        part,
-        f"required node affinity{which}: {_described(old)} → {_described(new)}",
+        f"nodeAffinity {number} {old.key} {old.operator}",
+        f"required node affinity{_which(terms, number)}: {_described(old)} → {_described(new)}",
         3 if comparison is None else 1,
         pod=_with_required(pod, replaced(terms, number, changed)),
         yaml=as_yaml({"matchExpressions": [entry]}),
         move=0 if comparison is None else comparison.kind.move(old.values[0], new.values[0]),
+    )
+
+
+def _which(terms: tuple[NodeSelectorTerm, ...], number: int) -> str:
+    return f" in term {number + 1}" if len(terms) > 1 else ""
+
+
+def _preferred(
+    pod: Pod,
+    terms: tuple[NodeSelectorTerm, ...],
+    number: int,
+    left: NodeSelectorTerm,
+    old: NodeSelectorRequirement,
+    preference: NodeSelectorTerm,
+) -> Change:
+    """Prefer what was required. A term without requirements matches no node: without its last one, the term goes."""
+    is_empty = not left.matchExpressions and not left.matchFields
+    changed = _with_required(pod, () if is_empty else replaced(terms, number, left))
+    weighted = PreferredSchedulingTerm(_WEIGHT, preference)
+    affinity = changed.spec.affinity
+    if affinity is not None and affinity.nodeAffinity is not None:
+        preferred = (*affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution, weighted)
+        changed = with_affinity(
+            changed, nodeAffinity=msgspec.structs.replace(affinity.nodeAffinity, **{_PREFERRED: preferred})
+        )
+    return Change(
+        ChangeKind.NODE_AFFINITY,
+        f"nodeAffinity {number} {old.key} {old.operator} preferred",
+        f"required node affinity{_which(terms, number)}: prefer {_described(old)} instead of requiring it",
+        4,
+        pod=changed,
+        yaml=as_yaml({"affinity": {"nodeAffinity": {_PREFERRED: [document_of(weighted)]}}}),
     )
 
 
@@ -226,7 +255,7 @@ def _node_labels(blockers: Blockers, slots: ChosenSlots, gates: GateSet) -> Iter
                 continue
             seen[key, value] += 1
             if seen[key, value] <= 3:
-                yield _labelled(node, key, value)
+                yield _labelled(node, key, value, _compared_by(blockers.pod, key))
 
 
 def _possible_labels(pod: Pod) -> Iterator[tuple[str, str]]:
@@ -248,7 +277,18 @@ def _possible_labels(pod: Pod) -> Iterator[tuple[str, str]]:
                 yield key, value
 
 
-def _labelled(node: Node, key: str, value: str) -> Change:
+def _compared_by(pod: Pod, key: str) -> ValueKind | None:
+    """Return as what the pod compares a label: as numbers or versions; None if only as text."""
+    required = _required(pod)
+    for term in required.nodeSelectorTerms if required is not None else ():
+        for expression in term.matchExpressions:
+            comparison = comparison_of(expression.operator, NODE_SELECTOR) if expression.key == key else None
+            if comparison is not None:
+                return comparison.kind
+    return None
+
+
+def _labelled(node: Node, key: str, value: str, compared: ValueKind | None) -> Change:
     name, old = node.metadata.name, node.metadata.labels.get(key)
     labels: dict[str, Any] = {**node.metadata.labels, key: value}
     was = f" (now {old})" if old is not None else ""
@@ -259,5 +299,12 @@ def _labelled(node: Node, key: str, value: str) -> Change:
         6,
         node=msgspec.structs.replace(node, metadata=msgspec.structs.replace(node.metadata, labels=labels)),
         command=f"kubectl label nodes {name} {key}={value}{' --overwrite' if old is not None else ''}",
-        note=fact_note(key),
+        note=fact_note(key, old or value, is_compared=compared is not None),
+        move=_move(compared, old, value) if compared is not None else 0,
     )
+
+
+def _move(compared: ValueKind, old: str | None, value: str) -> float:
+    """Return how far a label's value moves; a label that has no value to compare moves furthest."""
+    is_readable = old is not None and compared.value_of(old) is not None
+    return compared.move(old or "", value) if is_readable else float("inf")

@@ -18,7 +18,7 @@ from moorage.model.types.devices import DeviceTaintRule
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.acceptance import document_of
-from moorage.plan.explain.remedies.carrying_out import as_new, template_like
+from moorage.plan.explain.remedies.carrying_out import as_new, template_like, unbound_claims
 from moorage.plan.explain.remedies.change import Change, ChangeKind, as_yaml
 from moorage.plan.explain.remedies.differences import CannotCarry, Operation, carried, operations
 from moorage.plan.input.inventory import Inventory, Item, Key
@@ -32,6 +32,7 @@ _RULE = next(kind for kind in KINDS.values() if kind.view is DeviceTaintRule)
 _KEEP_PODS = ("ReplicaSet", "ReplicationController")
 _IN_PLACE = (ChangeKind.TOLERATION, ChangeKind.THRESHOLD, ChangeKind.SCHEDULING_GATE)
 _MAX_MANIFEST = 200_000  # characters
+_MAX_CLAIMS = 6
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -65,6 +66,8 @@ def remedy_of(
         return Remedy(command=text, note="The command shows the plan with these nodes.")
     if change.patches:
         return _on_object(change, inventory)
+    if change.recreated:
+        return _recreated(change, simulation)
     if any(one.gone or one.devices for one in changes):
         return Remedy(command=change.command, note=_by_hand(changes))
     if change.node is not None:
@@ -72,18 +75,19 @@ def remedy_of(
         return _on_node(change, nodes.node(nodes.slot_of[change.node.metadata.name]), change.node, inventory)
     if change.removed:
         return _without_rule(change)
-    if change.pod is None:
+    after = change.template
+    if after is None:
         return Remedy(command=change.command, note="This is to be done by hand.")
     if change.kind is ChangeKind.DEVICE_CLAIM:
         return Remedy(note="The missing object has to be created.")
     if all(one.kind is ChangeKind.SCHEDULING_GATE for one in changes):
-        return _on_pod(changes, pod, before, change.pod, inventory)
+        return _on_pod(changes, pod, before, after, inventory)
     workload = _workload(pod, inventory)
     if workload is not None:
-        return _on_template(workload, before, change, inventory)
+        return _on_template(workload, before, after, change, inventory)
     if pod.owner is not None:
         return Remedy(note=f"{pod.owner} is not in the {inventory.whole}: its template is to be changed like this.")
-    return _on_pod(changes, pod, before, change.pod, inventory)
+    return _on_pod(changes, pod, before, after, inventory)
 
 
 def _by_hand(changes: Sequence[Change]) -> str:
@@ -135,9 +139,26 @@ def _on_object(change: Change, inventory: Inventory) -> Remedy:
     return _patched(item, raw, apply_merge_patch(raw, patch.patch), change.command)
 
 
-def _on_template(item: Item, before: Pod, change: Change, inventory: Inventory) -> Remedy:
-    assert change.pod is not None
-    raw, old, new = _whole(item), template_like(before), template_like(change.pod)
+def _recreated(change: Change, simulation: Simulation) -> Remedy:
+    """Return the object to make again, and what has to be deleted before."""
+    patch = change.recreated[0]
+    found = simulation.api.get(patch.kind, patch.name, patch.namespace)
+    raw = {"apiVersion": patch.kind.api_version, "kind": patch.kind.name, **found.raw}
+    manifest = _manifest(as_new(apply_merge_patch(raw, patch.patch)))
+    where = f" -n {shlex.quote(patch.namespace)}"
+    if patch.kind is not KINDS.STATEFUL_SET:
+        command = f"kubectl delete {patch.kind.singular} {shlex.quote(patch.name)}{where}"
+        note = "The class of a claim cannot be changed: delete the claim and recreate it from the manifest."
+        return Remedy(command=command, manifest=manifest, note=note)
+    command = f"kubectl delete statefulset {shlex.quote(patch.name)}{where} --cascade=orphan"
+    claims = unbound_claims(simulation.world, found)
+    more = f", the claims that wait ({', '.join(claims[:_MAX_CLAIMS])}{', …' if len(claims) > _MAX_CLAIMS else ''})"
+    note = "Claim templates cannot be changed: delete the StatefulSet with this command"
+    return Remedy(command=command, manifest=manifest, note=f"{note}{more if claims else ''}, and recreate it.")
+
+
+def _on_template(item: Item, before: Pod, after: Pod, change: Change, inventory: Inventory) -> Remedy:
+    raw, old, new = _whole(item), template_like(before), template_like(after)
     path = ("spec", "jobTemplate", "spec", "template") if item.key.kind == "CronJob" else ("spec", "template")
     try:
         changed = _with_part(raw, path, lambda template: carried(template, old, new))

@@ -157,7 +157,16 @@ def _on_nodes(blockers: Blockers, lone: dict[tuple[Taint, ...], list[int]]) -> I
         (taint,) = taints
         for slot in slots[:_MAX_NODES]:
             node = blockers.cluster.nodes.node(slot)
-            yield _uncordoned(node, len(slots)) if taint.key == CORDONED.key else _untainted(node, taint, len(slots))
+            if taint.key == CORDONED.key:
+                yield _uncordoned(node, len(slots))
+            else:
+                yield _untainted(node, taint, len(slots), is_compared=_is_compared(blockers, taint))
+
+
+def _is_compared(blockers: Blockers, taint: Taint) -> bool:
+    """Return whether the pod compares this taint's value as a number or version."""
+    operators = (one.operator for one in blockers.pod.spec.tolerations if one.key == taint.key)
+    return bool(taint.value) and any(comparison_of(operator, TOLERATION) is not None for operator in operators)
 
 
 def _uncordoned(node: Node, alike: int) -> Change:
@@ -173,17 +182,17 @@ def _uncordoned(node: Node, alike: int) -> Change:
     )
 
 
-def _untainted(node: Node, taint: Taint, alike: int) -> Change:
+def _untainted(node: Node, taint: Taint, alike: int, *, is_compared: bool) -> Change:
     kept = tuple(t for t in node.spec.taints if (t.key, t.effect) != (taint.key, taint.effect))
-    name = node.metadata.name
+    name, described = node.metadata.name, f"{taint.key}={taint.value}" if taint.value else taint.key
     return Change(
         ChangeKind.NODE_TAINT,
         f"taint {taint.key}",
-        f"remove the taint {taint.key}={taint.value}:{taint.effect} from node {name}{_one_of(alike)}",
+        f"remove the taint {described}:{taint.effect} from node {name}{_one_of(alike)}",
         8,
         node=_with_node_spec(node, taints=kept),
         command=f"kubectl taint nodes {name} {taint.key}:{taint.effect}-",
-        note=fact_note(taint.key),
+        note=fact_note(taint.key, taint.value, is_compared=is_compared),
     )
 
 

@@ -68,7 +68,7 @@ def propose(blockers: Blockers, gates: GateSet, programs: Any = None) -> Iterato
     yield from label_changes(blockers, gates)
     yield from resource_changes(blockers)
     yield from port_changes(blockers)
-    yield from affinity_changes(blockers)
+    yield from affinity_changes(blockers, gates)
     yield from spread_changes(blockers, gates)
     yield from volume_changes(blockers)
     yield from device_changes(blockers, gates)
@@ -118,19 +118,19 @@ class Trials:
         return best_of(self.worked(among))
 
     def worked(self, among: Mask) -> list[Suggestion]:
-        """Return all changes with which the pod fits somewhere."""
+        """Return all changes with which the pod fits somewhere, or may if its siblings are changed, too."""
         blockers = Blockers(self._pod, self._candidates(self._pod), among)
         worked = []
         for number, change in enumerate(self._proposals(blockers, self._gates, self._programs)):
             if number >= MAX_TRIALS or self._is_late():
                 break
             slots = np.flatnonzero(self._opened(change) & among)
-            accepted = self._accepts(change) if len(slots) else None
+            accepted = self._accepts(change) if len(slots) or change.for_siblings else None
             if accepted is None:
                 continue
             if accepted is not change:
                 slots = np.flatnonzero(self._opened(accepted) & among)
-            if len(slots):
+            if len(slots) or change.for_siblings:
                 worked.append(Suggestion(accepted, tuple(self._name(slot) for slot in slots.tolist())))
         return worked
 
@@ -271,7 +271,8 @@ def best_of(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
     the same operator that reach further.
     """
     by_part: dict[str, list[Suggestion]] = {}
-    for one in sorted(suggestions, key=lambda one: (one.change.size, one.change.move, -len(one.nodes))):
+    opening = (one for one in suggestions if one.nodes)
+    for one in sorted(opening, key=lambda one: (one.change.size, one.change.move, -len(one.nodes))):
         kept = by_part.setdefault(one.change.part, [])
         if not kept or len(one.nodes) > len(kept[-1].nodes):
             kept.append(one)

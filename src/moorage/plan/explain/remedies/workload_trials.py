@@ -18,6 +18,7 @@ from moorage.plan.explain.remedies.carrying_out import (
     delete_waiting,
     keeps_waiting_pods,
     kind_named,
+    retry_refused,
     template_owner,
     workload_of,
 )
@@ -46,6 +47,7 @@ class Effect(msgspec.Struct, frozen=True):
     worse: dict[str, str] = {}
     deleted: bool = False
     used: dict[str, dict[str, str]] = {}  # of the quotas of its namespace, by name
+    nodes: tuple[str, ...] = ()  # where its new pods are
 
 
 class WorkloadTrials:
@@ -81,6 +83,10 @@ class WorkloadTrials:
         worse = {uid: text for uid, text in effect.worse.items() if uid not in self.now.worse}
         return msgspec.structs.replace(effect, worse=worse)
 
+    def is_better(self, effect: Effect) -> bool:
+        """Return whether fewer pods of the workload wait than without the changes."""
+        return effect.lacking < self.now.lacking
+
     def _tried(self, changes: Sequence[Change]) -> Effect | None:
         seconds = self._until - time.monotonic()
         if seconds <= 0 or not self._left:
@@ -100,7 +106,7 @@ class WorkloadTrials:
         if self._build is None:
             simulation.scheduling.follow = lambda action: None
             simulation.settle()
-        watch = _OthersWatch(simulation, self.key)
+        watch = _PodWatch(simulation, self.key)
         known = len(simulation.order)
         deleted = False
 
@@ -110,6 +116,8 @@ class WorkloadTrials:
         try:
             if changes:
                 carry_out(simulation, changes, self.pod, self.before)
+                simulation.work()
+                retry_refused(simulation)
             simulation.settle(awaits_eviction)
             if changes and changes[-1].pod is not None and self._keeps_waiting_pods():
                 for _ in range(_MAX_STUCK):  # a StatefulSet makes one pod after the other
@@ -121,7 +129,8 @@ class WorkloadTrials:
             return None
         if simulation.stopped and changes:
             return None
-        return Effect(lacking(simulation, self.key), watch.worse(), deleted, _used(simulation, self.key.namespace))
+        used = _used(simulation, self.key.namespace)
+        return Effect(lacking(simulation, self.key), watch.worse(), deleted, used, watch.nodes())
 
     def _keeps_waiting_pods(self) -> bool:
         owner = template_owner(self.simulation, self.pod)
@@ -163,8 +172,8 @@ def _used(simulation: Simulation, namespace: str) -> dict[str, dict[str, str]]:
     return {quota.name: {name: str(amount) for name, amount in quota.view.status.used.items()} for quota in quotas}
 
 
-class _OthersWatch:
-    """Watches what becomes of the pods that do not belong to the workload."""
+class _PodWatch:
+    """Watches what becomes of the workload's new pods, and of the pods of others."""
 
     def __init__(self, simulation: Simulation, key: Key) -> None:
         self._simulation, self._key = simulation, key
@@ -201,6 +210,13 @@ class _OthersWatch:
             else:
                 texts[pod.uid] = f"{pod.key} would become Pending"
         return texts
+
+    def nodes(self) -> tuple[str, ...]:
+        """Return the nodes of the workload's pods that were made meanwhile."""
+        current = (self._current(pod) for pod in self._created.values() if self._is_mine(pod))
+        return tuple(
+            dict.fromkeys(pod.view.spec.nodeName for pod in current if pod is not None and pod.view.spec.nodeName)
+        )
 
     def _current(self, pod: Object) -> Object | None:
         found = self._simulation.world.get(KINDS.POD, pod.key)
