@@ -1,12 +1,16 @@
 """Read and compare the values of `Lt` and of the Semver operators, and say which values a comparison accepts.
 
+A gap is how far a node is from what a pod asks for, one number for each objection: 0 is near, 1 is far. A value that
+cannot be compared is further away than any that can, and a label or toleration that is not there is the furthest.
+
 Kubernetes: parses both sides on every comparison (api/core/v1/toleration.go, apimachinery/pkg/labels).
 Differs: the pod's side is read once; a node's side that cannot be read is false, and can be named.
 """
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any
+from math import log1p
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -14,6 +18,14 @@ from moorage.match.intervals import INTEGERS, VERSIONS, Intervals, Scale, above,
 from moorage.match.numeric import canonical_int64_errors, parse_canonical_int64, parse_int64, why_not_canonical
 from moorage.match.semver import SemverError, parse_tolerant
 from moorage.model.go.quoting import go_quote
+
+#: Why something does not match, and how far it is from matching.
+Objection: TypeAlias = tuple[str, float]
+#: The gap of a value that is another one, and cannot be moved towards the right one.
+DIFFERS = 0.9
+#: The gap of what is not there at all, and of objections of which nothing can be measured.
+ABSENT = 1.0
+_ONE_MINOR_VERSION = log1p(1e6)
 
 
 class ValueKind(msgspec.Struct, frozen=True):
@@ -86,6 +98,23 @@ class ValueKind(msgspec.Struct, frozen=True):
         """Return how far apart two texts are, to tell a small change from a large one; 0 if one cannot be read."""
         first, second = self.value_of(before), self.value_of(after)
         return 0.0 if first is None or second is None else self.scale.move(first, second)
+
+
+def amount_gap(has: int, needs: int) -> float:
+    """Return the part of a request that is missing: 0.5 if 8 of 16 are free."""
+    return (needs - has) / needs if needs > 0 else ABSENT
+
+
+def value_gap(kind: ValueKind, wanted: str, actual: str) -> float:
+    """Return how far a value is from the threshold that it does not meet."""
+    threshold, value = kind.value_of(wanted), kind.value_of(actual)
+    if threshold is None or value is None:
+        return DIFFERS
+    move = kind.scale.move(threshold, value)
+    if isinstance(threshold, int):
+        return DIFFERS * move / (move + max(1, abs(threshold)))
+    far = log1p(move)
+    return DIFFERS * far / (far + _ONE_MINOR_VERSION)
 
 
 class Comparison(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from moorage.match.comparison import ABSENT, Objection
 from moorage.match.operators import BY_NAME, LABEL_SELECTOR, use_of
 from moorage.match.requirement import (
     BINARY_OPERATORS,
@@ -56,6 +57,16 @@ class Selector(msgspec.Struct, frozen=True):
             if reason := requirement.explain(labels):
                 return reason
         return None
+
+    def objections(self, labels: Labels) -> list[Objection]:
+        """Return every requirement that does not hold; empty exactly when `match` is true."""
+        if self.nothing:
+            return [(NOTHING_REASON, ABSENT)]
+        return [
+            (reason, requirement.gap(labels))
+            for requirement in self.requirements
+            if (reason := requirement.explain(labels)) is not None
+        ]
 
     def __str__(self) -> str:
         """The canonical string form, which `parse_selector` reads back."""

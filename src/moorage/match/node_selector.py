@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from moorage.match.comparison import false_inequality, shown
+from moorage.match.comparison import ABSENT, Objection, false_inequality, shown
 from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set, conjunction
 from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, gate_of, names_in
 from moorage.match.requirement import Labels, Requirement, SelectorError, aggregate, compile_requirement
@@ -23,6 +23,10 @@ from moorage.model.types.pod import Affinity, PreferredSchedulingTerm
 _FIELD_OPERATORS = names_in(NODE_FIELD)
 _T = TypeVar("_T")
 _NODE_NAME = "metadata.name"  # the one field there is; any other reads as empty
+
+
+def _sentence(objections: Sequence[Objection]) -> str | None:
+    return "; ".join(why for why, _ in objections) or None
 
 
 class FieldRequirement(msgspec.Struct, frozen=True):
@@ -56,13 +60,17 @@ class NodeSelectorTermMatcher(msgspec.Struct, frozen=True):
         return not name or all(requirement.match(name) for requirement in self.fields)
 
     def explain(self, labels: Labels, name: str) -> str | None:
+        """One sentence with all that keeps the term from matching; None exactly when `match` is true."""
+        return _sentence(self.objections(labels, name))
+
+    def objections(self, labels: Labels, name: str) -> list[Objection]:
         if self.errors:
-            return aggregate(self.errors)
-        if reason := self.labels.explain(labels):
-            return reason
-        if not name:
-            return None
-        return next((reason for requirement in self.fields if (reason := requirement.explain(name))), None)
+            return [(aggregate(self.errors), ABSENT)]
+        objections = self.labels.objections(labels)
+        for requirement in self.fields if name else ():
+            if (reason := requirement.explain(name)) is not None:
+                objections.append((reason, ABSENT))
+        return objections
 
 
 class NodeSelectorMatcher(msgspec.Struct, frozen=True):
@@ -83,15 +91,21 @@ class NodeSelectorMatcher(msgspec.Struct, frozen=True):
 
     def explain(self, labels: Labels, name: str) -> str | None:
         """One sentence with what keeps each term from matching; None exactly when `match` is true."""
-        reasons: list[str] = []
+        return _sentence(self.objections(labels, name))
+
+    def objections(self, labels: Labels, name: str) -> list[Objection]:
+        """Return what a single term objects to, or one objection with what keeps each of several from matching."""
+        found: list[list[Objection]] = []
         for term in self.terms:
-            reason = term.explain(labels, name)
-            if reason is None:
-                return None
-            reasons.append(reason)
-        if len(reasons) == 1:
-            return reasons[0]
-        return "; ".join(f"term {i}: {reason}" for i, reason in enumerate(reasons, 1)) or NO_TERMS
+            objections = term.objections(labels, name)
+            if not objections:
+                return []
+            found.append(objections)
+        if len(found) == 1:
+            return found[0]
+        text = "; ".join(f"term {i}: {', '.join(why for why, _ in each)}" for i, each in enumerate(found, 1))
+        nearest = min((sum(gap for _, gap in each) for each in found), default=ABSENT)
+        return [(text or NO_TERMS, nearest)]
 
 
 NO_TERMS = "a node selector without terms matches no node"
@@ -116,9 +130,13 @@ class RequiredNodeAffinity(msgspec.Struct, frozen=True):
         return self.affinity.match_error(labels, name)
 
     def explain(self, labels: Labels, name: str) -> str | None:
-        if reason := self.labels.explain(labels):
-            return reason
-        return self.affinity.explain(labels, name) if self.affinity else None
+        """One sentence with all that is not met; None exactly when `match` is true."""
+        return _sentence(self.objections(labels, name))
+
+    def objections(self, labels: Labels, name: str) -> list[Objection]:
+        """Return every entry and requirement that is not met, each with how far the node is from it."""
+        affinity = self.affinity.objections(labels, name) if self.affinity else []
+        return [*self.labels.objections(labels), *affinity]
 
 
 class PreferredTerms(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from moorage.match.comparison import Comparison, false_inequality, shown
+from moorage.match.comparison import ABSENT, DIFFERS, Comparison, false_inequality, shown, value_gap
 from moorage.match.operators import NODE_SELECTOR, OPERATORS, comparison_of, siblings
 from moorage.model.field_error import AsJSON, FieldError, child_path, invalid, not_supported
 from moorage.model.names import label_key_errors, label_value_errors
@@ -60,6 +60,14 @@ class Requirement(msgspec.Struct, frozen=True):
             return f"{head}: {false_inequality(value, row.symbol, _listed(self))}"
         unreadable = row.comparison.unreadable(value)
         return f"{head}: {unreadable or false_inequality(value, row.comparison.symbol, self.values[0])}"
+
+    def gap(self, labels: Labels) -> float:
+        """Return how far labels that do not meet it are from doing so."""
+        value = labels.get(self.key)
+        if value is None:
+            return ABSENT
+        row = _OPERATORS[self.operator]
+        return DIFFERS if row.comparison is None else value_gap(row.comparison.kind, self.values[0], value)
 
     def __str__(self) -> str:
         """The canonical form, which parses back to the same requirement (but for the semver operators)."""

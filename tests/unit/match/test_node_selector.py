@@ -156,7 +156,10 @@ def test_required_affinity_is_the_plain_selector_first() -> None:
     assert required.match({"disk": "ssd", "zone": "a"}, "n1")
     assert required.match_error({"disk": "hdd"}, "n1") is None
     assert required.match_error({"disk": "ssd"}, "n1")
-    assert required.explain({"disk": "hdd"}, "n1") == "label disk=hdd: hdd = ssd is false"
+    assert required.explain({"disk": "hdd", "zone": "b"}, "n1") == (
+        "label disk=hdd: hdd = ssd is false; term 1: nodeSelectorTerms[0].matchExpressions[0].values: Invalid value: "
+        "null: for 'in', 'notin' operators, values set can't be empty; term 2: label zone=b: b in (a) is false"
+    )
 
 
 @pytest.mark.parametrize("affinity", [None, Affinity(), Affinity(NodeAffinity())])

@@ -15,7 +15,8 @@ from typing import Any
 from moorage.columns.shape import Shape
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.plan.explain.explanation import Explanation, explain_pod, plain
-from moorage.plan.explain.groups import Line, Refused, merged
+from moorage.plan.explain.groups import Line, Refused
+from moorage.plan.explain.groups import families as families_of
 from moorage.plan.explain.node import explain_node, plain_node
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.remedy import remedy_of
@@ -102,7 +103,7 @@ def _matrix(simulation: Simulation, target: Target, explanation: Explanation) ->
         alike = Refused(rest, rejection)
         rows.append(_row(rest, rejection, alike.distance, len(families)))
         families.append(_family(Line(rest, (alike,)), ()))
-    lines = merged(explanation.groups)
+    lines = families_of(explanation.groups)[:MAX_ROWS]
     family_of = {id(group): number for number, line in enumerate(lines, len(families)) for group in line.alike}
     families += [_family(line, rejection) for line in lines]
     shown = _nearest(lines)

@@ -13,7 +13,8 @@ import numpy as np
 from moorage.columns.cluster import PodRecord
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
 from moorage.plan.explain.afterwards import troubles_on
-from moorage.plan.explain.groups import Cell, Refused, column, refused_nodes
+from moorage.plan.explain.cells import Cell, column
+from moorage.plan.explain.groups import Refused, plain_refusal, refused_nodes
 from moorage.plan.explain.remedies.trials import Suggestion, Together, passing
 from moorage.plan.explain.suggesting import Decision, Help, Suggesting, plain_help
 from moorage.plan.explain.target import Target, TargetError
@@ -274,12 +275,13 @@ def plain(told: Explanation) -> dict[str, Any]:
     return {
         "version": 1,
         **{name: getattr(told, name) for name in _PLAIN_FIELDS},
-        "rejection": _refusal(told.rejection) if told.rejection is not None else None,
+        "rejection": plain_refusal(told.rejection) if told.rejection is not None else None,
         "refused": [
             {
                 "nodes": list(group.nodes),
                 "distance": group.distance,
-                "refusals": [_refusal(refusal) for refusal in group.refusals],
+                "gap": group.gap,
+                "refusals": [plain_refusal(refusal) for refusal in group.refusals],
             }
             for group in told.groups
         ],
@@ -291,7 +293,3 @@ def plain(told: Explanation) -> dict[str, Any]:
         **plain_help(told.help),
         "notes": as_data(told.notes),
     }
-
-
-def _refusal(refusal: Refusal) -> dict[str, Any]:
-    return {"plugin": refusal.plugin, **as_data(refusal.verdict)}

@@ -1,38 +1,39 @@
-"""Tell what the filter plugins say of nodes: of all that are refused alike in one line, of one node in full (`column`).
+"""Group nodes by why they refuse a pod, the nearest first.
 
-`Refused` has nodes of which every plugin says exactly the same. `merged` makes lines of them: nodes with the same
-reasons or, where that is still too much, with the same taint keys, or refused by the same plugins.
+`Refused` has nodes of which every plugin says exactly the same. `merged` makes lines of them: nodes whose reasons are
+equal up to values, such as those of a taint or an amount, and never others. A reason is not left out.
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from enum import StrEnum
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from moorage.columns.resources import PODS
-from moorage.match.comparison import shown as shown_text
-from moorage.match.taint_messages import describe_taint, describe_toleration
-from moorage.match.tolerations import compile_tolerations
-from moorage.model.gates import GateSet
-from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
-from moorage.plan.devices import devices_at
+from moorage.plan.report.node_lists import natural
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import Refusal
-from moorage.schedule.framework.plugin import Profile
-from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
-from moorage.schedule.plugins.node_affinity import NodeAffinity
-from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit, shown
-from moorage.schedule.plugins.taint_toleration import TaintToleration
-from moorage.schedule.preemption.nominations import NominatedPods
 
-_HARD = (NO_SCHEDULE, NO_EXECUTE)
+#: If there are more lines, nodes whose reasons differ by values are put together, and the further lines are short.
 MAX_LINES = 6
-#: Plugins whose reasons say less than their details.
-_TOLD_APART = frozenset({TaintToleration.name, DynamicResources.name})
-_VALUE = re.compile(r"\{([^:{}]*): [^{}]*\}")
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_VALUES = (
+    # {key: value} of the event, label key=value, in key=value
+    (re.compile(r"\{([^:{}]*): [^{}]*\}"), r"{\1}"),
+    (re.compile(rf"\b(taint|label|in) ([^\s=]+)=({_TEXT}|[^\s,:;)]*)"), r"\1 \2="),
+    # value < 5 is false: the node's side is on the left; amounts have it on the right
+    (re.compile(rf"(^|[:;,] )(?:{_TEXT}|\S+) (==?|!=|<|>|in|notin) (\S+) is false"), r"\1\2 \3 is false"),
+    (re.compile(r"(?:\S+ [+-] )*\S+ <= \S+ is false"), "<= is false"),
+    (re.compile(r"\(allocatable \S+, requested \S+\)"), ""),
+    (re.compile(rf"taint value {_TEXT}"), "taint value"),
+    (re.compile(r"\b\d+ attached \+"), "attached"),
+    (re.compile(r"\b\d+ of (?:at most )?\d+\b"), "of"),
+    (re.compile(r"\b\d+ pods run here, of at most \d+"), "pods run here"),
+    (re.compile(r"\b\d+ pods? in "), "pods in "),
+    (re.compile(r" is in use by .*"), " is in use"),
+)
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -46,9 +47,19 @@ class Refused(msgspec.Struct, frozen=True):
         """How many reasons keep the pod from the nodes."""
         return sum(refusal.verdict.objections for refusal in self.refusals)
 
+    @property
+    def gap(self) -> float:
+        """How far the nodes are away: the sum over the reasons, each 0 (near) to 1 (`match.comparison`)."""
+        return round(sum(refusal.verdict.gap for refusal in self.refusals), 6)
+
+    @property
+    def rank(self) -> tuple[int, float, int, list[tuple[int, str]]]:
+        """Fewest reasons first, then the nearest, then the most nodes, then by name."""
+        return self.distance, self.gap, -len(self.nodes), natural(self.nodes[0])
+
 
 class Line(msgspec.Struct, frozen=True):
-    """Nodes refused by the same plugins for reasons that are the same or much alike; the nearest group comes first."""
+    """Nodes whose reasons are the same up to values; the nearest group comes first."""
 
     nodes: tuple[str, ...]
     alike: tuple[Refused, ...]
@@ -71,7 +82,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
-    """Return all refusals of all nodes; those with the fewest reasons first, then the largest group."""
+    """Return all refusals of all nodes, the nearest first."""
     nodes = candidates.cluster.nodes
     refusals_at: dict[int, list[Refusal]] = {}
     for item in candidates.filters:
@@ -85,126 +96,46 @@ def refused_nodes(candidates: Candidates) -> tuple[Refused, ...]:
     for slot in nodes.slot_of.values():
         if slot in refusals_at:
             groups.setdefault(tuple(refusals_at[slot]), []).append(nodes.node(slot).metadata.name)
-    made = [Refused(tuple(names), refusals) for refusals, names in groups.items()]
-    return tuple(sorted(made, key=lambda group: (group.distance, -len(group.nodes))))
+    made = (Refused(tuple(sorted(names, key=natural)), refusals) for refusals, names in groups.items())
+    return tuple(sorted(made, key=lambda group: group.rank))
 
 
 def merged(groups: Sequence[Refused], *, everything: bool = False) -> list[Line]:
-    """Lines to read, as few as it takes."""
-    lines = _merged(groups, _by_reasons)
-    if len(lines) > MAX_LINES and not everything:
-        lines = _merged(groups, _by_taint_keys)
-    if len(lines) > MAX_LINES and not everything:
-        lines = _merged(groups, _by_plugins)
-    return lines
+    """Return lines to read: every group by itself if there are few or `everything` is printed."""
+    if everything or len(groups) <= MAX_LINES:
+        return [Line(group.nodes, (group,)) for group in groups]
+    return families(groups)
 
 
-def _by_reasons(group: Refused) -> Hashable:
-    """All taints of a node count, though the event names the first one only."""
-    return tuple(
-        (refusal.plugin, refusal.verdict.reasons, refusal.verdict.details if refusal.plugin in _TOLD_APART else ())
-        for refusal in group.refusals
-    )
-
-
-def _by_taint_keys(group: Refused) -> Hashable:
-    return tuple((refusal.plugin, *map(_without_value, refusal.verdict.reasons)) for refusal in group.refusals)
-
-
-def _by_plugins(group: Refused) -> Hashable:
-    return tuple(refusal.plugin for refusal in group.refusals)
-
-
-def _without_value(reason: str) -> str:
-    return _VALUE.sub(r"{\1}", reason)
-
-
-def _merged(groups: Iterable[Refused], key: Callable[[Refused], Hashable]) -> list[Line]:
-    by_key: dict[Hashable, list[Refused]] = {}
+def families(groups: Iterable[Refused]) -> list[Line]:
+    """Return the nodes whose reasons are equal up to values together, the nearest family first."""
+    by_shape: dict[tuple[tuple[str, ...], ...], list[Refused]] = {}
     for group in groups:
-        by_key.setdefault(key(group), []).append(group)
-    lines = []
-    for alike in by_key.values():
-        alike.sort(key=lambda group: (group.distance, -len(group.nodes)))
-        lines.append(Line(tuple(name for group in alike for name in group.nodes), tuple(alike)))
-    return sorted(lines, key=lambda line: (line.nearest, line.furthest, -len(line.nodes)))
+        by_shape.setdefault(tuple(map(shape_of, group.refusals)), []).append(group)
+    found = [sorted(alike, key=lambda group: group.rank) for alike in by_shape.values()]
+    lines = [Line(tuple(name for group in alike for name in group.nodes), tuple(alike)) for alike in found]
+    return sorted(lines, key=lambda line: (*line.example.rank[:2], -len(line.nodes), line.example.rank[3]))
 
 
-class Answer(StrEnum):
-    """What a plugin says of a node."""
-
-    YES = "yes"
-    NO = "no"
-    NOTHING = "nothing to check"
+def shape_of(refusal: Refusal) -> tuple[str, ...]:
+    """Return what a plugin says without the values: nodes of the same shape are refused for the same reasons."""
+    verdict = refusal.verdict
+    return refusal.plugin, *map(without_values, verdict.reasons), "", *map(without_values, verdict.details)
 
 
-class Cell(msgspec.Struct, frozen=True):
-    """One plugin's answer. `details` are the taints, labels and inequalities it was made from."""
-
-    plugin: str
-    answer: Answer
-    reasons: tuple[str, ...] = ()
-    details: tuple[str, ...] = ()
+@lru_cache(maxsize=4096)
+def without_values(text: str) -> str:
+    for pattern, shape in _VALUES:
+        text = pattern.sub(shape, text)
+    return text
 
 
-def column(
-    profile: Profile, candidates: Candidates, slot: int, gates: GateSet, programs: Any = None
-) -> tuple[Cell, ...]:
-    cells = []
-    for plugin in profile.filters:
-        prepared = candidates.prepared[plugin]
-        if prepared.rejection is not None:
-            cells.append(Cell(plugin.name, Answer.NO, prepared.rejection.reasons, prepared.rejection.details))
-        elif prepared.filters and (verdict := plugin.explain(prepared.want, candidates.cluster, slot)) is not None:
-            cells.append(Cell(plugin.name, Answer.NO, verdict.reasons, verdict.details))
-        elif prepared.filters and plugin.filters_now(prepared.want, candidates.cluster):
-            cells.append(Cell(plugin.name, Answer.YES, (), why_yes(plugin.name, candidates, slot, gates, programs)))
-        else:
-            cells.append(Cell(plugin.name, Answer.NOTHING))
-    # Nominations are no plugin of Kubernetes: they are worth a line only if they are in the way.
-    return tuple(cell for cell in cells if cell.plugin != NominatedPods.name or cell.answer is Answer.NO)
-
-
-def why_yes(name: str, candidates: Candidates, slot: int, gates: GateSet, programs: Any = None) -> tuple[str, ...]:
-    """Return what a plugin compared that let the node pass; empty for most plugins."""
-    if name == TaintToleration.name:
-        return _tolerated(candidates, slot, gates, programs)
-    if name == NodeResourcesFit.name:
-        return _room(candidates, slot)
-    if name == NodeAffinity.name:
-        return _labels(candidates, slot)
-    if name == DynamicResources.name:
-        return tuple(f"claim {one.claim}, request {one.request}: {one.name}" for one in devices_at(candidates, slot))
-    return ()
-
-
-def _tolerated(candidates: Candidates, slot: int, gates: GateSet, programs: Any) -> tuple[str, ...]:
-    tolerations = compile_tolerations(candidates.shape.spec.tolerations, gates, programs)
-    said = []
-    for taint in candidates.cluster.nodes.node(slot).spec.taints:
-        found = tolerations.first_matching(taint) if taint.effect in _HARD else None
-        if found is not None:
-            said.append(f"taint {describe_taint(taint)} is tolerated by {describe_toleration(found[1])}")
-    return tuple(said)
-
-
-def _room(candidates: Candidates, slot: int) -> tuple[str, ...]:
-    nodes = candidates.cluster.nodes
-    said = [
-        f"{resource}: {shown(resource, value)} <= {shown(resource, int(nodes.free(resource)[slot]))}"
-        for resource, value in candidates.shape.requests.items()
-    ]
-    capacity = int(nodes.allocatable(PODS)[slot])
-    return (*said, f"pods: {capacity - int(nodes.free(PODS)[slot])} + 1 <= {capacity}")
-
-
-def _labels(candidates: Candidates, slot: int) -> tuple[str, ...]:
-    labels, spec = candidates.cluster.nodes.node(slot).metadata.labels, candidates.shape.spec
-    affinity = spec.affinity.nodeAffinity if spec.affinity is not None else None
-    required = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
-    terms = required.nodeSelectorTerms if required is not None else ()
-    keys = [*spec.nodeSelector, *(expression.key for term in terms for expression in term.matchExpressions)]
-    return tuple(
-        f"label {shown_text(key)}={shown_text(labels[key])}" if key in labels else f"no label {shown_text(key)}"
-        for key in dict.fromkeys(keys)
-    )
+def plain_refusal(refusal: Refusal) -> dict[str, Any]:
+    """Return plain data, for JSON."""
+    verdict = refusal.verdict
+    return {
+        "plugin": refusal.plugin,
+        "code": verdict.code.value,
+        "reasons": list(verdict.reasons),
+        "details": list(verdict.details),
+    }

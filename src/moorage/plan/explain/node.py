@@ -12,6 +12,7 @@ import msgspec
 
 from moorage.columns.cluster import PodRecord
 from moorage.control.framework.workloads import is_ready
+from moorage.plan.explain.groups import plain_refusal
 from moorage.plan.explain.target import TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.outcome import NodeLine, node_lines
@@ -38,6 +39,11 @@ class Elsewhere(msgspec.Struct, frozen=True):
     @property
     def distance(self) -> int:
         return sum(refusal.verdict.objections for refusal in self.refusals)
+
+    @property
+    def rank(self) -> tuple[bool, int, float]:
+        """Pods that wait first, then fewest reasons, then the nearest."""
+        return not self.pending, self.distance, sum(refusal.verdict.gap for refusal in self.refusals)
 
 
 class NodeExplanation(msgspec.Struct, frozen=True):
@@ -77,7 +83,7 @@ def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alo
         line,
         "Ready" if is_ready(simulation.cluster.nodes.node(slot)) else "NotReady",
         tuple(here),
-        tuple(sorted(found, key=lambda one: (not one.pending, one.distance))),
+        tuple(sorted(found, key=lambda one: one.rank)),
         len(groups) - len(asked),
         tuple(dict.fromkeys((*inventory.notes, *assumption_notes(simulation, inventory)))),
     )
@@ -140,7 +146,7 @@ def plain_node(told: NodeExplanation) -> dict[str, Any]:
                 "pending": one.pending,
                 "fits": not one.refusals,
                 "distance": one.distance,
-                "refusals": [{"plugin": refusal.plugin, **as_data(refusal.verdict)} for refusal in one.refusals],
+                "refusals": [plain_refusal(refusal) for refusal in one.refusals],
             }
             for one in told.elsewhere
         ],

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
+from moorage.plan.explain.cells import Answer, Cell
 from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
-from moorage.plan.explain.groups import MAX_LINES, Answer, Cell, Line, merged
+from moorage.plan.explain.groups import MAX_LINES, Line, merged
 from moorage.plan.explain.suggestion_text import SuggestionText
 from moorage.plan.report.grouping import by_request
 from moorage.plan.report.node_lists import shown_nodes
@@ -73,9 +74,8 @@ class ExplanationText(SuggestionText):
         shown = self._cut(lines, MAX_LINES)
         for line in shown:
             yield from self._line(line, alone=told.rejection is None)
-        if len(shown) < len(lines):
-            left = sum(len(line.nodes) for line in lines[len(shown) :])
-            yield f"  … and {counted(left, 'node')} refused for other reasons (--all lists them)"
+        for line in lines[len(shown) :]:
+            yield from self._short_line(line)
         yield ""
 
     def _line(self, line: Line, *, alone: bool) -> Iterator[str]:
@@ -89,6 +89,16 @@ class ExplanationText(SuggestionText):
         for position, refusal in enumerate(line.example.refusals):
             more = len(line.reasons(position)) - 1
             yield from self._refusal(refusal, where, f" (and {more} more like it; --all lists them)" if more else "")
+
+    def _short_line(self, line: Line) -> Iterator[str]:
+        """Print further nodes in a sentence with all their reasons."""
+        where = f"on {line.example.nodes[0]}: " if len(line.alike) > 1 else ""
+        said = []
+        for refusal in line.example.refusals:
+            details = "; ".join(refusal.verdict.details)
+            reasons = "; ".join(refusal.verdict.reasons)
+            said.append(f"{refusal.plugin}: {reasons}{details and f' ({where}{details})'}")
+        yield from self._wrapped("  ", 4, f"{shown_nodes(line.nodes)}: {'; '.join(said)}")
 
     def _refusal(self, refusal: Refusal, where: str = "", more: str = "") -> Iterator[str]:
         head = f"    {self._styled(refusal.plugin, RED)}: "

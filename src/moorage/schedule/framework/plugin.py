@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
+from moorage.match.comparison import ABSENT
 from moorage.match.devices.claims import ClaimKey
 from moorage.schedule.framework.events import Requeue
 
@@ -32,16 +33,23 @@ class Verdict(msgspec.Struct, frozen=True):
     """Why a plugin refuses a node or, from `prepare`, the pod.
 
     `reasons` are counted in the FailedScheduling event; `details` hold the evaluated inequality, for `moorage explain`.
+    `gaps` say for each detail how far the node is from what was asked for, where that can be measured.
     """
 
     code: Code
     reasons: tuple[str, ...]
     details: tuple[str, ...] = ()
+    gaps: tuple[float, ...] = ()
 
     @property
     def objections(self) -> int:
         """How many things are in the way: each taint, resource or claim counts."""
         return max(len(self.reasons), len(self.details), 1)
+
+    @property
+    def gap(self) -> float:
+        """How far the node is away: the sum over what is in the way."""
+        return sum(self.gaps) + ABSENT * (self.objections - len(self.gaps))
 
 
 def unschedulable(reason: str, *details: str) -> Verdict:

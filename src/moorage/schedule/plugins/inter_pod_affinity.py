@@ -30,7 +30,7 @@ from moorage.schedule.plugins.pod_affinity_domains import ANY_BREACH, NO_MATCH, 
 AFFINITY_REASON = "node(s) didn't match pod affinity rules"
 ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"
 EXISTING_REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
-_TERMS_NAMED = 3
+_TERMS_NAMED = 20
 
 
 # -- which events may help a pod that was rejected ---------------------------------------------------------------------
@@ -206,13 +206,14 @@ class InterPodAffinity(WidePlugin[AffinityWant]):
 
     def explain(self, want: AffinityWant, cluster: Cluster, slot: int) -> Verdict | None:
         want.catch_up(cluster)
-        if details := self._unmet(want, slot):
+        unmet, excluded, repelled = self._unmet(want, slot), self._excluded(want, slot), self._repelled(want, slot)
+        # The event counts the first reason; the details name everything.
+        details = (*unmet, *excluded, *repelled)
+        if unmet:
             return unresolvable(AFFINITY_REASON, *details)
-        if details := self._excluded(want, slot):
+        if excluded:
             return unschedulable(ANTI_AFFINITY_REASON, *details)
-        if details := self._repelled(want, slot):
-            return unschedulable(EXISTING_REASON, *details)
-        return None
+        return unschedulable(EXISTING_REASON, *details) if repelled else None
 
     def _unmet(self, want: AffinityWant, slot: int) -> list[str]:
         details = []

@@ -132,12 +132,13 @@ class NodeAffinity(Plugin[_Want]):
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         metadata = cluster.nodes.node(slot).metadata
-        if self._added is not None:
-            added = self._added.explain(metadata.labels, metadata.name)
-            if added is not None:
-                return unresolvable(ENFORCED_REASON, added)
-        why = want.required_of.explain(metadata.labels, metadata.name)
-        return unresolvable(want.reason, why) if why is not None else None
+        labels, name = metadata.labels, metadata.name
+        added = self._added.objections(labels, name) if self._added is not None else []
+        objections = [*added, *want.required_of.objections(labels, name)]
+        if not objections:
+            return None
+        details, gaps = zip(*objections, strict=True)
+        return Verdict(Code.UNRESOLVABLE, (ENFORCED_REASON if added else want.reason,), details, gaps)
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         enforced = 0 if want.added is None else int(np.count_nonzero(~want.added.mask()[slots]))

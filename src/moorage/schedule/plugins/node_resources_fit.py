@@ -17,6 +17,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, pod_requests
 from moorage.columns.shape import Shape
 from moorage.columns.slots import SlotArray
+from moorage.match.comparison import amount_gap
 from moorage.match.devices.extended_resources import classes_by_resource
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import MAX_SCORE, ChosenSlots, Code, Mask, Plugin, Prepared, Scores, Verdict
@@ -166,11 +167,13 @@ class NodeResourcesFit(Plugin[_Want]):
         nodes = cluster.nodes
         reasons: list[str] = []
         details: list[str] = []
+        gaps: list[float] = []
         code = Code.UNSCHEDULABLE
         if nodes.free(PODS)[slot] < 1:
             capacity = int(nodes.allocatable(PODS)[slot])
             reasons.append(_TOO_MANY_PODS)
             details.append(f"{capacity - int(nodes.free(PODS)[slot])} pods run here, of at most {capacity}")
+            gaps.append(amount_gap(int(nodes.free(PODS)[slot]), 1))
         for resource, value in want.needs:
             free = int(nodes.free(resource)[slot])
             capacity = int(nodes.allocatable(resource)[slot])
@@ -181,9 +184,10 @@ class NodeResourcesFit(Plugin[_Want]):
                 f"{resource}: {shown(resource, value)} <= {shown(resource, free)} is false "
                 f"(allocatable {shown(resource, capacity)}, requested {shown(resource, capacity - free)})"
             )
+            gaps.append(amount_gap(free, value))
             if value > capacity:
                 code = Code.UNRESOLVABLE
-        return Verdict(code, tuple(reasons), tuple(details)) if reasons else None
+        return Verdict(code, tuple(reasons), tuple(details), tuple(gaps)) if reasons else None
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         nodes = cluster.nodes

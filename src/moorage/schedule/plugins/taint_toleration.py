@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.columns.slots import TaintSet
-from moorage.match.comparison import CANONICAL_INTEGER
+from moorage.match.comparison import ABSENT, CANONICAL_INTEGER, DIFFERS, value_gap
 from moorage.match.evaluation.accounts import Account, Undecided
-from moorage.match.operators import TOLERATION, comparisons_in
-from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.match.operators import TOLERATION, comparison_of, comparisons_in
+from moorage.match.tolerations import TolerationMatcher, TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -35,7 +35,6 @@ from moorage.schedule.framework.plugin import (
     Prepared,
     Scores,
     Verdict,
-    unresolvable,
 )
 
 _HARD = frozenset({NO_SCHEDULE, NO_EXECUTE})
@@ -43,6 +42,19 @@ _WANTS_KEPT = 4096
 _COMPONENT = "the scheduler"
 #: The operators of KEP-5471, whose evaluations are counted.
 NUMERIC_OPERATORS = frozenset(comparisons_in(TOLERATION, CANONICAL_INTEGER))
+
+
+def toleration_gap(tolerations: TolerationSet, taint: Taint) -> float:
+    """Return how far the nearest toleration for the key of an untolerated taint is from tolerating it."""
+    matchers = (one for one in tolerations.matchers if not one.toleration.expression)
+    return min((_gap(one, taint) for one in matchers if one.toleration.key in ("", taint.key)), default=ABSENT)
+
+
+def _gap(matcher: TolerationMatcher, taint: Taint) -> float:
+    comparison = comparison_of(matcher.toleration.operator, TOLERATION)
+    if comparison is None or matcher.never or not matcher.concerns(taint):
+        return DIFFERS if matcher.toleration.key else ABSENT
+    return value_gap(comparison.kind, matcher.toleration.value, taint.value)
 
 
 def untolerated_reason(taint: Taint, tolerations: TolerationSet) -> str:
@@ -209,7 +221,10 @@ class TaintToleration(Plugin[_Want]):
         # The event counts the first one; the details name all.
         untolerated = want.all.untolerated(cluster.nodes.taint_sets.sets[code], _HARD)
         reason = untolerated_reason(first, want.all)
-        return unresolvable(reason, *(want.all.explain(taint) or "" for taint in untolerated))
+        details = tuple(want.all.explain(taint) or "" for taint in untolerated)
+        return Verdict(
+            Code.UNRESOLVABLE, (reason,), details, tuple(toleration_gap(want.all, taint) for taint in untolerated)
+        )
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         want.learn(cluster)

@@ -16,11 +16,11 @@ from moorage.columns.node_table import NodeTable
 from moorage.columns.slots import TaintSets
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
+from moorage.plan.report.node_lists import natural
 
 MAX_PASTED_NODES = 5_000
 _MAX_COMPLAINTS = 20
 _SEPARATORS = re.compile(r"[\s,]+")
-_NUMBERS = re.compile(r"(\d{1,18})", re.ASCII)
 #: What kubectl prints around taints and labels.
 _DECORATION = frozenset({"Taints:", "Labels:", "<none>", "-"})
 
@@ -50,7 +50,7 @@ class KnownNodes(tuple[KnownNode, ...]):
         for code, count in sets.items():
             for taint in taints_of[code]:
                 counts[taint.key, taint.value, taint.effect] += count
-        ordered = sorted(counts, key=lambda parts: (parts[0], _natural(parts[1]), parts[2]))
+        ordered = sorted(counts, key=lambda parts: (parts[0], natural(parts[1]), parts[2]))
         return [(Taint(*parts), counts[parts]) for parts in ordered]
 
     @cached_property
@@ -122,11 +122,6 @@ def _pasted_node(number: int, line: str, codes: TaintSets) -> tuple[KnownNode, l
             complaints.append(f"{word} is neither a taint (key=value:Effect) nor a label (key=value)")
     complaints += [str(error).replace("metadata.taints", "taints") for error in validate_taints(taints, "taints")]
     return KnownNode(name, labels, tuple(taints), codes.intern(tuple(taints))), complaints
-
-
-def _natural(value: str) -> list[tuple[int, str]]:
-    """Return a key that sorts as people count: 9 before 10, 1.9 before 1.10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _NUMBERS.split(value) if part]
 
 
 def taint_parts(taint: Taint) -> dict[str, Any]:

@@ -77,11 +77,11 @@ def explain_request(
     return Counter(why for why in answers if why is not None)
 
 
-def tell_reasons(reasons: Counter[str], number: int, noun: str = "") -> list[str]:
-    """Return a few reasons that keep devices out, with counts: those of devices closest to the request first."""
+def tell_reasons(reasons: Counter[str], number: int, noun: str = "", most: int = _MAX_REASONS) -> list[str]:
+    """Return the reasons that keep devices out, with counts: those of devices closest to the request first."""
     ordered = sorted(reasons.items(), key=lambda counted: (_distance(counted[0]), -counted[1]))
-    sentences = [f"{count} of {number}{noun}: {why}" for why, count in ordered[:_MAX_REASONS]]
-    if (more := len(ordered) - _MAX_REASONS) > 0:
+    sentences = [f"{count} of {number}{noun}: {why}" for why, count in ordered[:most]]
+    if (more := len(ordered) - most) > 0:
         sentences.append(f"{more} more reason{'s' * (more > 1)}")
     return sentences
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
+from moorage.match.comparison import ABSENT, Objection, amount_gap
 from moorage.match.devices.allocation.explain import explain_request, tell_reasons
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.pools import DevicePool
@@ -50,6 +51,7 @@ DELETED = "deletion of ResourceClaim completed"
 STILL_NOT_SCHEDULABLE = "still not schedulable"
 NOT_AVAILABLE = "resourceclaim not available on the node"
 _SPECS_KEPT = 4096
+_MAX_REASONS = 50  # of one request on one node
 _COMPILING_KEPT = 64
 _SHORT_SPEC = 16 * 1024  # bytes, of which the selectors are compiled in a moment
 
@@ -199,7 +201,8 @@ class DynamicResources(Plugin[DeviceNeeds]):
             if answer.problem in (STALE, CANNOT_FIT):
                 return unresolvable(answer.problem)
             if not answer.fits:
-                return unresolvable(answer.problem or CANNOT_ALLOCATE, *why_not_allocated(want, cluster, slot))
+                details, gaps = zip(*why_not_allocated(want, cluster, slot), strict=True)
+                return Verdict(Code.UNRESOLVABLE, (answer.problem or CANNOT_ALLOCATE,), details, gaps)
         unusable = [claim.facts for claim in want.allocated if not claim.is_usable(slot)]
         if unusable:
             where = "is allocated, and its devices cannot be used on this node"
@@ -285,20 +288,18 @@ def _own_facts(cluster: Cluster, record: PodRecord) -> dict[str, DeviceClaimFact
     return {first.name: own for first, own in facts}
 
 
-def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> tuple[str, ...]:
-    """Return a sentence for each request that cannot be satisfied by itself, or one about all together."""
+def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> list[Objection]:
+    """Return an objection for each request that cannot be satisfied by itself, or one about all together."""
     want = want.needs_at(cluster, slot)
     pools = cluster.devices.pools_at(slot, want.features)
-    sentences = [f"pool {pool} is {_state(pool)}" for pool in pools if pool.incomplete or pool.invalid]
+    objections = [(f"pool {pool} is {_state(pool)}", ABSENT) for pool in pools if pool.incomplete or pool.invalid]
     for facts, compiled in want.waiting:
         for alternatives in compiled.requests:
             where = f'claim "{facts.name}"'
-            reasons = [
-                why for alternative in alternatives if (why := _why_not(alternative, want, cluster, pools, slot, where))
-            ]
-            if len(reasons) == len(alternatives):
-                sentences += reasons
-    return tuple(sentences) or _together(want)
+            why = [_why_not(alternative, want, cluster, pools, slot, where) for alternative in alternatives]
+            if all(text for text, _ in why):
+                objections += why
+    return objections or [(_together(want), ABSENT)]
 
 
 def _state(pool: DevicePool) -> str:
@@ -307,31 +308,32 @@ def _state(pool: DevicePool) -> str:
 
 def _why_not(
     request: CompiledRequest, want: DeviceNeeds, cluster: Cluster, pools: list[DevicePool], slot: int, where: str
-) -> str:
-    """Return why a request cannot be satisfied even alone; empty if it can."""
+) -> Objection:
+    """Return why a request cannot be satisfied even alone; an empty text if it can."""
     number = sum(len(pool.devices) for pool in pools)
     devices = cluster.devices
     kept_out = explain_request(request, pools, devices.use, devices.node(slot), want.features)
     free = number - sum(kept_out.values())
     needed = max(request.count, 1)
+    gap = amount_gap(min(free, needed), needed)
     if free >= needed and not request.all_devices:
-        return ""
+        return "", gap
     where = f"{where}, request {request.full_name} (class {request.view.deviceClassName})"
     if not number:
-        return f"{where}: the node has no devices"
-    reasons = tell_reasons(kept_out, number)
+        return f"{where}: the node has no devices", gap
+    reasons = tell_reasons(kept_out, number, most=_MAX_REASONS)
     amount = "all matching devices are asked for" if request.all_devices else f"{free} of {needed} devices"
     if not reasons:
-        return "" if request.all_devices else f"{where}: {amount}"
-    return f"{where}: {amount}; {'; '.join(reasons)}"
+        return "" if request.all_devices else f"{where}: {amount}", gap
+    return f"{where}: {amount}; {'; '.join(reasons)}", gap
 
 
-def _together(want: DeviceNeeds) -> tuple[str, ...]:
+def _together(want: DeviceNeeds) -> str:
     """Say what is left if every request could be satisfied alone."""
     constraints = [text for _, compiled in want.waiting for text in _constraints(compiled)]
     if constraints:
-        return (f"each request alone finds devices, but not together: {', '.join(constraints)}",)
-    return ("each request alone finds devices, but there are not enough for all together",)
+        return f"each request alone finds devices, but not together: {', '.join(constraints)}"
+    return "each request alone finds devices, but there are not enough for all together"
 
 
 def _constraints(compiled: CompiledClaim) -> list[str]:

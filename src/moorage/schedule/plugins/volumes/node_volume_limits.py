@@ -78,11 +78,12 @@ class NodeVolumeLimits(Plugin[_Want]):
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         if want.missing:
             return unresolvable(want.missing)
-        detail = self._too_many(want, cluster, slot)
-        return None if detail is None else unschedulable(TOO_MANY_VOLUMES, detail)
+        details = self._too_many(want, cluster, slot)
+        return unschedulable(TOO_MANY_VOLUMES, *details) if details else None
 
-    def _too_many(self, want: _Want, cluster: Cluster, slot: int) -> str | None:
+    def _too_many(self, want: _Want, cluster: Cluster, slot: int) -> list[str]:
         attachments = cluster.storage.attachments
+        details = []
         for driver, handles in want.by_driver.items():
             limit = int(attachments.limits(driver)[slot])
             if limit == NO_LIMIT:
@@ -90,8 +91,8 @@ class NodeVolumeLimits(Plugin[_Want]):
             new = _new_volumes_at(driver, handles, cluster, slot)
             attached = int(attachments.counts(driver)[slot])
             if new and attached + new > limit:
-                return f"{driver}: {attached} attached + {new} <= {limit} is false"
-        return None
+                details.append(f"{driver}: {attached} attached + {new} <= {limit} is false")
+        return details
 
 
 def _new_volumes(driver: str, handles: _Handles, cluster: Cluster) -> NDArray[np.int64]:

@@ -77,14 +77,14 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
         labels = cluster.nodes.node(slot).metadata.labels
         if not any(label in labels for label in TOPOLOGY_LABELS):
             return None
+        details = []
         for topology in want:
             value = labels.get(topology.key, labels.get(_TODAYS.get(topology.key, topology.key)))
             if value not in topology.values:
                 has = "is not there" if value is None else f'"{value}"'
                 allowed = ", ".join(sorted(topology.values))
-                detail = f'volume "{topology.volume}": label "{topology.key}" {has} in [{allowed}] is false'
-                return unresolvable(CONFLICT, detail)
-        return None
+                details.append(f'volume "{topology.volume}": label "{topology.key}" {has} in [{allowed}] is false')
+        return unresolvable(CONFLICT, *details) if details else None
 
 
 def topologies_of(volume: PersistentVolume) -> list[Topology]:
