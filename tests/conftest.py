@@ -47,8 +47,8 @@ _REAL_LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 def pytest_configure() -> None:
     """Let the commands under test run as on a terminal, however the suite itself was started.
 
-    They keep compiled modules, or hundreds of processes compile all of them anew; and an inherited "ignore SIGINT",
-    which shells give to background jobs and processes pass on to their children, is undone.
+    They keep compiled modules, or hundreds of processes compile all of them again; and an inherited "ignore SIGINT" or
+    "ignore SIGHUP", which shells give to background jobs and nohup to commands, is not passed on to them.
     """
     beside = Path(sys.executable).with_name("kubectl")  # which `make test` puts there on a machine that has none
     if not shutil.which("kubectl") and beside.exists():
@@ -57,6 +57,8 @@ def pytest_configure() -> None:
     sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda number, frame: None)  # handlers are not inherited
 
 
 @pytest.hookimpl(wrapper=True)

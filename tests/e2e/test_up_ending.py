@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,15 @@ import pytest
 SECONDS = 120
 
 
-def start(*options: str, cwd: Path) -> "subprocess.Popen[str]":
+@contextmanager
+def start(*options: str, cwd: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Run `moorage up`; a process that does not end by itself is killed, so that the test fails and does not hang."""
     command = [sys.executable, "-m", "moorage", "up", "--port", "0", *options]
-    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def read_banner(process: "subprocess.Popen[str]") -> None:
