@@ -1,9 +1,10 @@
 """Find objects of the input that the admission chain refuses, given all other objects of the input.
 
 A namespace, a LimitRange or a class may stand below the pods that it concerns, so objects are held, within bounds,
-until the whole input is known, and then admitted in its order. Templates are judged by the pods that controllers make
-of them. What exists already (it has a uid) is not admitted again. Namespaces count as empty: quotas are charged with
-what the input creates, as many pods as a workload wants. Kubernetes: kubectl apply of everything to a new cluster.
+until the whole input is known, and then admitted in the order of creation. Templates are judged by the pods that
+controllers make of them. What exists already (it has a uid) is not admitted again. Namespaces count as empty: quotas
+are charged with what the input creates, as many pods as a workload wants. Kubernetes: kubectl apply of everything to a
+new cluster.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,10 +16,11 @@ from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.chain import Admission
 from moorage.admit.objects_world import LOOKED_UP, SYSTEM_NAMESPACES, ObjectsWorld
 from moorage.admit.plugins import Forbidden
-from moorage.admit.plugins.quota import QuotaCharge
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.world import missing_text
 from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
+from moorage.lint.facts.creation_order import creation_rank
+from moorage.lint.facts.quota_charges import OverQuota, QuotaCharges
 from moorage.lint.finding import Lines, Severity, SourcePlace
 from moorage.lint.hints import did_you_mean
 from moorage.lint.rules.decoding import exists_already, rejections, warnings_given, written_path
@@ -46,12 +48,8 @@ _MAX_HELD = 2_000
 _MAX_HELD_BYTES = 16 * 1024 * 1024
 #: The most objects that admission looks up, and the most namespaces that are noted.
 _MAX_KNOWN = 20_000
-#: The most pods that are charged, all together.
-_MAX_CHARGED = 20_000
 _ZERO = Quantity.from_int(0)
 _POD_SECURITY = "pod-security.kubernetes.io/"
-#: Workloads of which it is not known how many pods there will be at a time.
-_UNCOUNTED = ("CronJob", "DaemonSet")
 
 
 class _Held(NamedTuple):
@@ -88,7 +86,7 @@ class AdmissionFacts:
         self._namespaces: dict[str, tuple[Kind, SourcePlace]] = {}
         self._held: list[_Held] = []
         self._held_bytes = self._known = 0
-        self._charged = 0
+        self._quotas = QuotaCharges(self._world, self._chain, gates)
         #: What was held back although it does not depend on other objects.
         self.held_back: set[Complaint] = set()
 
@@ -141,6 +139,7 @@ class AdmissionFacts:
         yield from refusals
         if held.kind.template is not None and not refusals:
             yield from (complaint for complaint, _ in self._judge_pods(held))
+            yield from (complaint for complaint, _ in map(_over_quota, self._quotas.charge_pods()))
 
     def _look_at(self, kind: Kind, view: Any, *, is_new: bool) -> None:
         """Remember an object that others depend on. New classes and Services are admitted before they count."""
@@ -149,6 +148,8 @@ class AdmissionFacts:
         if (kind not in LOOKED_UP and kind not in (KINDS.NODE, KINDS.RESOURCE_QUOTA)) or self._known >= _MAX_KNOWN:
             return
         self._known += 1
+        if kind is KINDS.NODE:
+            self._quotas.add_node(view)
         name: str = view.metadata.name
         key = f"{view.metadata.namespace or 'default'}/{name}" if kind.namespaced else name
         self._world.put(kind, key, _unused(view) if kind is KINDS.RESOURCE_QUOTA else view)
@@ -162,7 +163,7 @@ class AdmissionFacts:
         """Yield what the API server would say of the held objects, and forget them."""
         yield from self._classes.complaints()
         yield from self._missing_namespaces()
-        in_order = sorted(self._held, key=lambda held: held.kind is not KINDS.PRIORITY_CLASS)  # pods name them
+        in_order = sorted(self._held, key=lambda held: creation_rank(held.kind))
         self._held, self._held_bytes = [], 0
         seen: set[tuple[Kind, str, str]] = set()
         workloads: list[_Held] = []
@@ -178,6 +179,7 @@ class AdmissionFacts:
                 workloads.append(held)
         for workload in workloads:
             yield from self._judge_pods(workload)
+        yield from map(_over_quota, self._quotas.charge_pods())
 
     def _missing_namespaces(self) -> Iterator[PlacedComplaint]:
         known = {name for name in self._namespaces if self._world.namespace(name) is not None}
@@ -219,7 +221,7 @@ class AdmissionFacts:
         if isinstance(result, Rejected):
             yield from _refusals(held, result)
             return
-        yield from self._charge(held, held.kind, result.view)
+        yield from self._charge(held, result.view)
         if held.kind is KINDS.SERVICE or held.kind is KINDS.PRIORITY_CLASS:
             self._world.put_view(held.kind, result.view)
 
@@ -252,10 +254,10 @@ class AdmissionFacts:
             place = held.place()
             yield Complaint("rejected", place.path, text, api_server=True), place
             return
-        yield from self._charge(held, held.kind, held.view)
+        yield from self._charge(held, held.view)
 
     def _judge_pods(self, held: _Held) -> Iterator[PlacedComplaint]:
-        """Admit a workload's pod, and charge as many as it wants. The server's warning counts if pods are let in."""
+        """Admit a workload's pod; quotas are charged later. The server's warning counts if pods are let in."""
         pods = held.pods
         if pods is None or not self._is_concerned(held):
             return
@@ -266,7 +268,7 @@ class AdmissionFacts:
             for warning in warnings_given(result_of_workload.warnings):
                 if "would violate PodSecurity" in warning.message:
                     yield warning, held.place("PodSecurity")
-            yield from self._charge(held, KINDS.POD, result.view, _number_of_pods(held))
+            self._quotas.add_pods(held, KINDS.POD, result.view)
             return
         if result.errors:
             yield from self._errors_of_plugins(held, pods, pod, result)
@@ -290,24 +292,12 @@ class AdmissionFacts:
                 path = f"{pods.path}{written_path(error.path)}"
                 yield Complaint("template-pods-rejected", path, text, api_server=True), held.place("LimitRanger")
 
-    def _charge(self, held: _Held, kind: Kind, view: Any, number: int | None = None) -> Iterator[PlacedComplaint]:
-        """Charge an object, or `number` pods of a workload, to the quotas of its namespace."""
-        if not self._world.quota_balances(held.namespace):
-            return
-        name = held.view.metadata.name
-        for count in range(max(1, 1 if number is None else min(number, _MAX_CHARGED - self._charged))):
-            try:
-                charges = self._chain.charges(kind, held.namespace, name, view, now=0.0)
-            except ApiError as refusal:
-                yield _over_quota(held, refusal, count, number)
-                return
-            if number != 0:
-                self._charged += 1
-                self._add_charges(held.namespace, charges)
-
-    def _add_charges(self, namespace: str, charges: list[QuotaCharge]) -> None:
-        for charge in charges:
-            self._world.charge(namespace, charge)
+    def _charge(self, held: _Held, view: Any) -> Iterator[PlacedComplaint]:
+        over = self._quotas.charge_object(held, held.kind, view)
+        if over is not None:
+            place = held.place("LimitRanger")
+            message = str(over.refusal.message)
+            yield Complaint("quota-refuses", place.path, message, severity=Severity.ERROR, api_server=True), place
 
 
 def is_held_back(subject: Subject) -> bool:
@@ -341,26 +331,15 @@ def _refusals(held: _Held, result: Rejected) -> Iterator[PlacedComplaint]:
     yield Complaint(rule, place.path, str(result.status["message"]), api_server=True), place
 
 
-def _over_quota(held: _Held, refusal: ApiError, count: int, number: int | None) -> PlacedComplaint:
-    """Report a quota: an error for an object of the input itself, since the API server refuses it."""
-    place = held.place("LimitRanger")
-    if number is None:
-        message, severity = str(refusal.message), Severity.ERROR
-    else:
-        why = str(refusal.message).partition(" is forbidden: ")[2]
-        which = f"{count} of {number} pods fit: " if count else "a ResourceQuota refuses the pods: "
-        message, severity = f"{which}{why}", None
-    return Complaint("quota-refuses", place.path, message, severity=severity, api_server=number is None), place
-
-
-def _number_of_pods(held: _Held) -> int:
-    """Return how many pods a workload has at a time; 0 if that is not known."""
-    spec, kind = held.view.spec, held.kind.name
-    if kind in _UNCOUNTED:
-        return 0
-    if kind == "Job":
-        return int(min(spec.parallelism or 1, spec.completions or spec.parallelism or 1))
-    return 1 if spec.replicas is None else int(spec.replicas)
+def _over_quota(over: OverQuota) -> PlacedComplaint:
+    """Report a quota without room for the pods of a workload; for an object of the input itself it is an error."""
+    place = over.held.place("LimitRanger")
+    why = str(over.refusal.message).partition(" is forbidden: ")[2]
+    daemons = " (one for each node of the input that it runs on)" if over.held.kind is KINDS.DAEMON_SET else ""
+    fit = f"{over.fit} of {over.number} pods fit{daemons}: "
+    return Complaint(
+        "quota-refuses", place.path, f"{fit if over.fit else 'a ResourceQuota refuses the pods: '}{why}"
+    ), place
 
 
 def _unused(quota: ResourceQuota) -> ResourceQuota:

@@ -15,6 +15,7 @@ from moorage.admit.admission import Admitted
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.world import Assumption
+from moorage.lint.facts.creation_order import creation_rank
 from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds
 from moorage.lint.finding import Severity
 from moorage.lint.input_contents import ContentCount
@@ -49,8 +50,6 @@ from moorage.serve.verbs.registry import NotAdmitted, at_once, check_types
 from moorage.serve.verbs.restoring import admit_as_is
 from moorage.store.protocol import Stored
 
-#: Kinds that others are admitted by, in the order in which they are loaded.
-FIRST_KINDS = ("Namespace", "PriorityClass", "StorageClass", "RuntimeClass", "LimitRange", "ResourceQuota", "Node")
 _OPTIONS = WriteOptions("plan", validation=TRUST)
 #: Kinds whose phase tells that a controller has made them.
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
@@ -217,9 +216,9 @@ class Reader:
             if draft.existing:
                 self._take(draft)
         self._registry.ready_for_new()
-        waiting.sort(key=_rank)
+        waiting.sort(key=lambda draft: creation_rank(draft.kind))
         for number, draft in enumerate(waiting):
-            if number and _rank(draft) != _rank(waiting[number - 1]):
+            if number and creation_rank(draft.kind) != creation_rank(waiting[number - 1].kind):
                 self._registry.quotas.count()
             self._take(draft)
         self._registry.quotas.count()
@@ -397,12 +396,6 @@ def _sort_keys(entered: dict[Key, Any], place: Mapping[Key, int]) -> None:
     order = sorted(entered, key=lambda key: place.get(key, len(place)))
     if order != list(entered):
         entered.update([(key, entered.pop(key)) for key in order])
-
-
-def _rank(draft: Draft) -> int:
-    """Return the order of creation: what others are admitted by first."""
-    kind = draft.kind.name
-    return FIRST_KINDS.index(kind) if kind in FIRST_KINDS else len(FIRST_KINDS)
 
 
 class _NoPositions:

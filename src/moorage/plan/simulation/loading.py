@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from moorage.admit.request import ANY_REQUEST
+from moorage.lint.facts.creation_order import creation_rank
 from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
@@ -26,7 +27,6 @@ from moorage.plan.input.absent_owners import (
     stand_ins,
 )
 from moorage.plan.input.inventory import Inventory, Item
-from moorage.plan.input.reading import FIRST_KINDS
 from moorage.plan.input.references import note_dangling
 from moorage.plan.input.registry import learned_classes
 from moorage.plan.report.node_lists import shown_nodes
@@ -38,6 +38,7 @@ from moorage.serve.cluster.bootstrap import NAMESPACES
 
 COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 _MANY = 1000
+_PODS_LAST = 100
 WRITES_PER_POD = 30
 #: More pods than Kubernetes supports in a whole cluster.
 MAX_PODS = 150_000
@@ -101,10 +102,9 @@ def _is_new_pod(item: Item) -> bool:
 def _rank(item: Item) -> tuple[int, str]:
     """Return the order of loading: what others look up first; pods last, those that exist before new ones, by age."""
     kind = item.key.kind
-    rank = FIRST_KINDS.index(kind) if kind in FIRST_KINDS else 19 if kind == "Pod" else 10
     if kind != "Pod":
-        return rank, ""
-    return rank, (item.view.metadata.creationTimestamp or "") if item.existing else "~"
+        return creation_rank(item.kind), ""
+    return _PODS_LAST, (item.view.metadata.creationTimestamp or "") if item.existing else "~"
 
 
 def load(simulation: Simulation, items: Any) -> None:

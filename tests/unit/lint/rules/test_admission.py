@@ -1,7 +1,7 @@
 """Objects that the admission chain refuses, given the namespaces, limits, quotas and classes of the input."""
 
 import pytest
-from tests.unit.lint.linting import lint, lint_with_outcome, pod, rules_of, stream, workload
+from tests.unit.lint.linting import lint, lint_with_outcome, node, pod, rules_of, stream, workload
 
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.rules import admission
@@ -37,6 +37,33 @@ def test_pods_beyond_a_quota() -> None:
     (refused,) = found("quota-refuses", quota("{cpu: 1}"), pod(""))
     assert "failed quota: q: must specify cpu for: " in refused.message
     assert not found("quota-refuses", quota("{cpu: 1}"), pod(""), RANGE)  # which gives it a request
+
+
+def test_a_daemon_set_has_a_pod_on_each_node_that_it_runs_on() -> None:
+    nodes = [node("n1"), node("n2"), node("n3"), node("n4", "{key: a, effect: NoSchedule}")]
+    daemon_set = workload("DaemonSet", "")
+    (refused,) = found("quota-refuses", quota("{pods: 2}"), daemon_set, *nodes)
+    assert refused.message.startswith("2 of 3 pods fit (one for each node of the input that it runs on): exceeded")
+    tolerant = workload("DaemonSet", "      tolerations: [{operator: Exists}]\n")
+    (refused,) = found("quota-refuses", quota("{pods: 3}"), tolerant, *nodes)
+    assert refused.message.startswith("3 of 4 pods fit")
+    assert not found("quota-refuses", quota("{pods: 3}"), daemon_set, *nodes)
+    assert not found("quota-refuses", quota("{pods: 1}"), daemon_set)  # it is not known how many there are
+    assert found("quota-refuses", quota("{pods: 0}"), daemon_set)  # not even one
+    elsewhere = workload("DaemonSet", "      nodeSelector: {disk: ssd}\n")
+    assert not found("quota-refuses", quota("{pods: 0}"), elsewhere, *nodes)
+
+
+def test_quotas_are_charged_in_the_order_in_which_pods_are_made() -> None:
+    """The pods of a Deployment come one turn after those of ReplicaSets and DaemonSets, wherever it stands."""
+    deployment = workload("Deployment", "", spec="  replicas: 2\n", name="first")
+    replica_set = workload("ReplicaSet", "", spec="  replicas: 2\n", name="second")
+    (refused,) = found("quota-refuses", quota("{pods: 3}"), deployment, replica_set)
+    assert refused.place.object == "Deployment default/first"
+    (refused,) = found("quota-refuses", quota("{pods: 1}"), deployment, workload("DaemonSet", ""), node("n1"))
+    assert refused.place.object == "Deployment default/first"
+    (refused,) = found("quota-refuses", quota("{pods: 2}"), deployment, pod("", name="alone"))
+    assert refused.message.startswith("1 of 2 pods fit")
 
 
 def test_a_quota_of_workloads_refuses_the_workload_itself() -> None:
