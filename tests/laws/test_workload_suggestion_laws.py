@@ -12,7 +12,7 @@ from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, workload, written
 
 from moorage.model.gates import gates_from
-from moorage.plan.explain.remedies import choosing
+from moorage.plan.explain.remedies.workload import choosing
 from moorage.plan.explain.target import TargetError
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings

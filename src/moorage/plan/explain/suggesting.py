@@ -12,14 +12,21 @@ from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.acceptance import AdmissionCheck
-from moorage.plan.explain.remedies.carrying_out import template_owner, workload_of
 from moorage.plan.explain.remedies.change import Blockers, Change, ChangeKind, with_spec
-from moorage.plan.explain.remedies.choosing import fewer_replicas, helping, in_order, more_nodes, other_strategy
 from moorage.plan.explain.remedies.classes import class_changes
 from moorage.plan.explain.remedies.remedy import remedy_of
 from moorage.plan.explain.remedies.resources import CURED_BY_DEPARTURE
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, best_of, propose
-from moorage.plan.explain.remedies.workload_trials import WorkloadTrials
+from moorage.plan.explain.remedies.workload.carrying_out import template_owner, workload_of
+from moorage.plan.explain.remedies.workload.choosing import (
+    fewer_replicas,
+    helping,
+    in_order,
+    more_nodes,
+    other_strategy,
+)
+from moorage.plan.explain.remedies.workload.refusals import refusal_suggestions, refused_owners
+from moorage.plan.explain.remedies.workload.trials import WorkloadTrials
 from moorage.plan.explain.target import Target
 from moorage.plan.input.inventory import Inventory, Key
 from moorage.plan.report.plain import as_data
@@ -71,7 +78,8 @@ class Suggesting:
             mask[nodes.slot_of[only]] = True
             among &= mask
         if not self.node and (feasible.any() or decision.is_bound):
-            return Help(self._entry(decision, record, feasible))
+            entry = self._entry(decision, record, feasible)
+            return self._refused_help(record) if not entry and self._is_refused() else Help(entry)
         trials = Trials(
             self.engine.profile,
             self.cluster,
@@ -92,9 +100,28 @@ class Suggesting:
         found = helping(worked, whole)
         if not self.node:
             found += [*other_strategy(whole), *fewer_replicas(whole)]
+            if self._is_refused():
+                found += refusal_suggestions(whole, record.pod, self._acceptance(record.pod))
             found += more_nodes(whole, self._models(record.pod, among))
         found = in_order(found)
         return self._help(trials, found, among, record, whole)
+
+    def _is_refused(self) -> bool:
+        """Return whether the API server refuses pods of the workload."""
+        owner = self.target.pod.owner
+        return owner is not None and any(Key(*one) == owner for one in refused_owners(self.simulation))
+
+    def _refused_help(self, record: PodRecord) -> Help:
+        """Suggest what lets the API server take all pods of the workload, where nodes would."""
+        whole = WorkloadTrials(self.simulation, self.target.pod, record.pod)
+        if not whole.now.lacking:
+            return Help()
+        found = [*fewer_replicas(whole), *refusal_suggestions(whole, record.pod, self._acceptance(record.pod))]
+        return Help(tuple(self._with_remedy(one, record) for one in in_order(found)), None, whole.ran_out)
+
+    def _with_remedy(self, one: Suggestion, record: PodRecord) -> Suggestion:
+        remedy = remedy_of((one.change,), self.target.pod, record.pod, self.simulation, self.inventory)
+        return msgspec.structs.replace(one, remedy=remedy)
 
     def _propose(self, blockers: Blockers, gates: GateSet, programs: Any) -> Iterator[Change]:
         yield from propose(blockers, gates, programs)
@@ -112,13 +139,7 @@ class Suggesting:
         if together is not None and whole is not None:
             effect = whole.try_changes(*together.changes)
             together = together if effect is not None and effect.lacking < whole.now.lacking else None
-        suggestions = (
-            msgspec.structs.replace(
-                one,
-                remedy=remedy_of((one.change,), self.target.pod, record.pod, self.simulation, self.inventory),
-            )
-            for one in found
-        )
+        suggestions = (self._with_remedy(one, record) for one in found)
         is_late = trials.ran_out_of_time or (whole is not None and whole.ran_out)
         return Help(tuple(suggestions), together, is_late)
 

@@ -18,9 +18,9 @@ from moorage.model.types.devices import DeviceTaintRule
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.acceptance import document_of
-from moorage.plan.explain.remedies.carrying_out import as_new, template_like, unbound_claims
 from moorage.plan.explain.remedies.change import Change, ChangeKind, as_yaml
 from moorage.plan.explain.remedies.differences import CannotCarry, Operation, carried, operations
+from moorage.plan.explain.remedies.workload.carrying_out import as_new, template_like, unbound_claims
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.simulation.simulation import Simulation
@@ -132,6 +132,8 @@ def _workload(pod: PlannedPod, inventory: Inventory) -> Item | None:
 def _on_object(change: Change, inventory: Inventory) -> Remedy:
     """Return the patch of another object, or of the workload's numbers."""
     patch = change.patches[0]
+    if len(change.patches) > 1:
+        return Remedy(command=change.command, note="Several objects have to be changed.")
     item = inventory.items.get(Key(patch.kind.name, patch.namespace, patch.name))
     if item is None:
         return Remedy(command=change.command, note=f"The object is not in the {inventory.whole}.")

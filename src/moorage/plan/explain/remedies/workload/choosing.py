@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS
-from moorage.plan.explain.remedies.carrying_out import template_owner
 from moorage.plan.explain.remedies.change import Change, ChangeKind, ObjectPatch, as_yaml
 from moorage.plan.explain.remedies.trials import MAX_SUGGESTIONS, Suggestion
-from moorage.plan.explain.remedies.workload_trials import Effect, WorkloadTrials, shown_worse
+from moorage.plan.explain.remedies.workload.carrying_out import template_owner
+from moorage.plan.explain.remedies.workload.trials import Effect, WorkloadTrials, shown_worse
 from moorage.plan.node_changes import AddedNodes
 from moorage.plan.rollout import SCALED, kind_of_workload
 
@@ -51,7 +51,7 @@ def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Sugges
         effect = trials.try_changes(one.change)
         if effect is None or not trials.is_better(effect):
             continue
-        suggestion = replace(_with_effect(one, effect, trials), nodes=one.nodes or effect.nodes)
+        suggestion = replace(with_effect(one, effect, trials), nodes=one.nodes or effect.nodes)
         if last is None or suggestion.lacking < last.lacking or len(one.nodes) > len(last.nodes):
             by_part[one.change.part] = suggestion
             kept.append(suggestion)
@@ -65,7 +65,8 @@ def _distance(suggestion: Suggestion) -> tuple[int, float, int]:
     return change.size, change.move, -len(suggestion.nodes)
 
 
-def _with_effect(one: Suggestion, effect: Effect, trials: WorkloadTrials) -> Suggestion:
+def with_effect(one: Suggestion, effect: Effect, trials: WorkloadTrials) -> Suggestion:
+    """Return a suggestion that says how many pods wait before and after it, and who is worse off."""
     return replace(
         one, lacked=trials.now.lacking, lacking=effect.lacking, worse=shown_worse(effect), deletes=effect.deleted
     )
@@ -114,7 +115,7 @@ def fewer_replicas(trials: WorkloadTrials) -> Iterator[Suggestion]:
         )
         effect = trials.try_changes(change)
         if effect is not None and not effect.lacking:
-            yield _with_effect(Suggestion(change, ()), effect, trials)
+            yield with_effect(Suggestion(change, ()), effect, trials)
             return
 
 
@@ -145,7 +146,7 @@ def other_strategy(trials: WorkloadTrials) -> Iterator[Suggestion]:
         )
         effect = trials.try_changes(change)
         if effect is not None and trials.is_better(effect):
-            yield _with_effect(Suggestion(change, ()), effect, trials)
+            yield with_effect(Suggestion(change, ()), effect, trials)
             return
 
 
@@ -178,4 +179,4 @@ def _added(trials: WorkloadTrials, like: str, number: int) -> Suggestion | None:
         move=number,
     )
     effect = trials.try_changes(change)
-    return _with_effect(Suggestion(change, ()), effect, trials) if effect is not None and not effect.lacking else None
+    return with_effect(Suggestion(change, ()), effect, trials) if effect is not None and not effect.lacking else None

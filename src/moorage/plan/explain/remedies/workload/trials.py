@@ -13,7 +13,9 @@ from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import FINISHED_PHASES, Pod
-from moorage.plan.explain.remedies.carrying_out import (
+from moorage.plan.explain.remedies.change import Change
+from moorage.plan.explain.remedies.differences import CannotCarry
+from moorage.plan.explain.remedies.workload.carrying_out import (
     carry_out,
     delete_waiting,
     keeps_waiting_pods,
@@ -22,8 +24,6 @@ from moorage.plan.explain.remedies.carrying_out import (
     template_owner,
     workload_of,
 )
-from moorage.plan.explain.remedies.change import Change
-from moorage.plan.explain.remedies.differences import CannotCarry
 from moorage.plan.input.inventory import Key
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import wanted_pods
@@ -139,7 +139,7 @@ class WorkloadTrials:
 
 def lacking(simulation: Simulation, key: Key) -> int:
     """Return how many pods of a workload wait for a node, are about to be evicted, were refused, or are missing."""
-    mine = [pod for pod in simulation.world.in_namespace(KINDS.POD, key.namespace) if _is_of(simulation, pod, key)]
+    mine = [pod for pod in simulation.world.in_namespace(KINDS.POD, key.namespace) if is_of(simulation, pod, key)]
     leaving = {timer.pod.uid for timer in simulation.evictions.timers()}
     running = sum(bool(pod.view.spec.nodeName) and pod.uid not in leaving for pod in mine)
     if key.kind == "Pod":
@@ -155,7 +155,7 @@ def _wanted(simulation: Simulation, key: Key) -> int:
     return wanted_pods(owner) if owner is not None else 0
 
 
-def _is_of(simulation: Simulation, pod: Object, key: Key) -> bool:
+def is_of(simulation: Simulation, pod: Object, key: Key) -> bool:
     """Return whether a pod that is there to stay belongs to a workload, or is the bare pod that is meant."""
     if not _is_there(pod):
         return False
