@@ -136,6 +136,9 @@ class _Silent:
     def report(self, *reported: object, **fields: object) -> None:
         """Forget it."""
 
+    def rewrite(self, *reported: object, **fields: object) -> None:
+        """Forget it."""
+
     def named(self, component: str) -> _Silent:
         return self
 

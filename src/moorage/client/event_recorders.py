@@ -303,6 +303,25 @@ class SeriesRecorder:
         for event_action in state.report(self._now(), regarding, kind, reason, action, note, related):
             self._sender.put(event_action)
 
+    def rewrite(self, regarding: Raw, reason: str, name: str, note: str, count: int, *, by: str) -> None:
+        """Write the one warning of this name, or give it another note: a core/v1 event, whose note may change."""
+        text = time_text(self._now() // NANOSECONDS)
+        change: Raw = {"message": cut_note(note), "lastTimestamp": text, "count": count}
+        document: Raw = {
+            "apiVersion": KINDS.EVENT.api_version,
+            "kind": KINDS.EVENT.name,
+            "metadata": {"name": name, "namespace": _event_namespace(regarding)},
+            "involvedObject": regarding,
+            "reason": reason,
+            "source": {"component": by},
+            "firstTimestamp": text,
+            "type": WARNING,
+            "reportingComponent": by,
+            "reportingInstance": f"{by}-{self._host}",
+            **change,
+        }
+        self._sender.put(EventAction(KINDS.EVENT, document, change))
+
     async def run(self) -> None:
         rounds = 0
         while True:

@@ -50,7 +50,7 @@ class EvictionDecider:
 
         @lru_cache(_REMEMBERED)
         def unreadable(taints: Taints, tolerations: Tolerations) -> bool:
-            return any(compiled(tolerations).unreadable(taint) is not None for taint in taints)
+            return any(compiled(tolerations).unreadable(taint) for taint in taints)
 
         self._compiled, self._decided, self._unreadable = compiled, decided, unreadable
 

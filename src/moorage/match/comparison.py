@@ -4,13 +4,14 @@ A gap is how far a node is from what a pod asks for, one number for each objecti
 cannot be compared is further away than any that can, and a label or toleration that is not there is the furthest.
 
 Kubernetes: parses both sides on every comparison (api/core/v1/toleration.go, apimachinery/pkg/labels).
-Differs: the pod's side is read once; a node's side that cannot be read is false, and can be named.
+Differs: the pod's side is read once; a node's side that cannot be read is false, and is named (`Unreadable`) in the
+same words by FailedScheduling, `plan`, `explain`, log lines, the metric and the Event about the node.
 """
 
 import operator
 from collections.abc import Callable, Iterable
 from math import log1p
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -211,3 +212,59 @@ def shown(text: str) -> str:
 
 def false_inequality(left: str, symbol: str, right: str) -> str:
     return f"{shown(left)} {symbol} {shown(right)} is false"
+
+
+# -- values that cannot be read ----------------------------------------------------------------------------------------
+
+#: Where a value is, and what stands for the operator of an expression.
+TAINT_VALUE, LABEL_VALUE = "taint", "label"
+EXPRESSION = "expression"
+#: Characters of an error: a reason of FailedScheduling has to be short, and the same for many nodes.
+_MAX_ERROR = 120
+_CUT = "..."
+
+
+class Unreadable(NamedTuple):
+    """A value of a node that an operator cannot compare, or for which an expression fails.
+
+    `why` is a predicate ("is not a semantic version"), or the error of the expression; `details` is for logs.
+    """
+
+    source: str
+    key: str
+    value: str
+    operator: str
+    why: str
+    details: str = ""
+
+    @property
+    def obstacle(self) -> str:
+        """Write the parenthesis of a reason in FailedScheduling."""
+        if self.operator == EXPRESSION:
+            return f"the expression failed: {cut_error(self.why)}"
+        return f"{{{self.key}: {self.value}}} {self.why}"
+
+    @property
+    def sentence(self) -> str:
+        """Write `taint load=high is not a 64-bit integer`, for the Event about a node."""
+        subject = f"{self.source} {shown(self.key)}{self.value and f'={shown(self.value)}'}"
+        if self.operator == EXPRESSION:
+            return f"{subject} makes a toleration's expression fail ({cut_error(self.why)})"
+        return f"{subject} {self.why}"
+
+
+def unreadable_value(source: str, key: str, value: str, operator: str, kind: ValueKind) -> Unreadable | None:
+    """Describe a value that the operator cannot compare; None if it can."""
+    why = kind.why_unreadable(value)
+    return Unreadable(source, key, value, operator, why, kind.unreadable(value) or "") if why else None
+
+
+def cut_error(error: str) -> str:
+    """Shorten the text of an error to one line of bounded length."""
+    line = " ".join(error[: 4 * _MAX_ERROR].split())
+    return line if len(line) <= _MAX_ERROR else line[: _MAX_ERROR - len(_CUT)] + _CUT
+
+
+def with_obstacle(reason: str, why: str | None) -> str:
+    """Write a reason of FailedScheduling, and in parentheses what keeps values from being compared."""
+    return f"{reason} ({why})" if why else reason

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from moorage.match.comparison import Unreadable
 from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
 from moorage.match.tolerations import TolerationSet, compile_tolerations
@@ -59,6 +60,10 @@ class DaemonTemplate:
             stays = not self.tolerations.untolerated(taints, (NO_EXECUTE,))
             return DaemonFit(should_run=False, should_continue=stays)
         return DaemonFit(should_run=True, should_continue=True)
+
+    def unreadable_label(self, node: Node) -> Unreadable | None:
+        """Describe a label of the node that keeps the pods away because it cannot be compared."""
+        return self._affinity.unreadable(node.metadata.labels, node.metadata.name) if self._affinity.compares else None
 
 
 def daemon_tolerations(given: Sequence[Toleration], *, host_network: bool) -> tuple[Toleration, ...]:

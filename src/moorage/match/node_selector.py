@@ -11,9 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
-from moorage.match.comparison import ABSENT, Objection, false_inequality, shown
+from moorage.match.comparison import ABSENT, Objection, Unreadable, false_inequality, shown
 from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set, conjunction
-from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, gate_of, names_in
+from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, gate_of, names_in, needed_gate
 from moorage.match.requirement import Labels, Requirement, SelectorError, aggregate, compile_requirement
 from moorage.model.field_error import AsJSON, FieldError, child_path, invalid, not_supported
 from moorage.model.gates import GateSet
@@ -72,6 +72,23 @@ class NodeSelectorTermMatcher(msgspec.Struct, frozen=True):
                 objections.append((reason, ABSENT))
         return objections
 
+    def unreadable(self, labels: Labels, name: str) -> Unreadable | None:
+        """Describe the first label that cannot be compared, if no other label or field keeps the term from matching."""
+        if self.errors or not self.compares or (name and not all(field.match(name) for field in self.fields)):
+            return None
+        first: Unreadable | None = None
+        for requirement in self.labels.requirements:
+            if not requirement.match(labels):
+                found = requirement.unreadable(labels)
+                if found is None:
+                    return None
+                first = first or found
+        return first
+
+    @property
+    def compares(self) -> bool:
+        return any(requirement.compares for requirement in self.labels.requirements)
+
 
 class NodeSelectorMatcher(msgspec.Struct, frozen=True):
     """Terms, of which one must match. `errors` are those of all terms, in order: the eager form's verdict."""
@@ -88,6 +105,14 @@ class NodeSelectorMatcher(msgspec.Struct, frozen=True):
     def match_error(self, labels: Labels, name: str) -> str | None:
         """Return what Kubernetes' lazy form returns beside a "no": the errors of the terms that could not be asked."""
         return aggregate(self.errors) if self.errors and not self.match(labels, name) else None
+
+    def unreadable(self, labels: Labels, name: str) -> Unreadable | None:
+        """Describe the label that keeps a term from matching because it cannot be compared; None if none does."""
+        return next((found for term in self.terms if (found := term.unreadable(labels, name))), None)
+
+    @property
+    def compares(self) -> bool:
+        return any(term.compares for term in self.terms)
 
     def explain(self, labels: Labels, name: str) -> str | None:
         """One sentence with what keeps each term from matching; None exactly when `match` is true."""
@@ -128,6 +153,15 @@ class RequiredNodeAffinity(msgspec.Struct, frozen=True):
         if self.affinity is None or not self.labels.match(labels):
             return None
         return self.affinity.match_error(labels, name)
+
+    def unreadable(self, labels: Labels, name: str) -> Unreadable | None:
+        if self.affinity is None or not self.labels.match(labels):
+            return None
+        return self.affinity.unreadable(labels, name)
+
+    @property
+    def compares(self) -> bool:
+        return self.affinity is not None and self.affinity.compares
 
     def explain(self, labels: Labels, name: str) -> str | None:
         """One sentence with all that is not met; None exactly when `match` is true."""
@@ -195,14 +229,22 @@ def compile_preferred_terms(
     return PreferredTerms(tuple(terms), tuple(errors))
 
 
-def gate_obstacle(selector: NodeSelector | None, gates: GateSet) -> str | None:
-    """Return which operator of the terms needs which gate that is off, as the part of a sentence."""
+def gate_obstacle(selector: NodeSelector | None, gates: GateSet, component: str = "") -> str | None:
+    """Return which operator of the terms needs which gate that is off in a component, as the part of a sentence."""
     for term in selector.nodeSelectorTerms if selector is not None else ():
         for expression in term.matchExpressions:
             gate = gate_of(expression.operator, NODE_SELECTOR)
             if gate is not None and not gates.enabled(gate):
-                return f"operator {expression.operator} needs the feature gate {gate.name}"
+                return f"operator {expression.operator} needs {needed_gate(gate, component)}"
     return None
+
+
+def label_obstacle(found: Unreadable | None) -> str | None:
+    """Return the parenthesis of a reason for a label that an operator of KEP-5721 cannot compare.
+
+    Of `Gt` and `Lt`, which every release has, the reason is Kubernetes' own: logs and `explain` name the label.
+    """
+    return found.obstacle if found is not None and gate_of(found.operator, NODE_SELECTOR) is not None else None
 
 
 def _is_empty(term: NodeSelectorTerm) -> bool:

@@ -265,6 +265,11 @@ def gate_of(name: str, place: OperatorPlace) -> Gate | None:
     return use.gate if use is not None else None
 
 
+def needed_gate(gate: Gate, component: str = "") -> str:
+    """Write `the feature gate X in the scheduler`: what something needs, and where it is off."""
+    return f"the feature gate {gate.name}{component and f' in {component}'}"
+
+
 @lru_cache(maxsize=64)
 def names_in(place: OperatorPlace, gates: GateSet | None = None) -> tuple[str, ...]:
     """List the operators of a place: all of them, or those that these gates allow."""

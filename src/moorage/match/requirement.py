@@ -9,7 +9,17 @@ from typing import TypeAlias
 
 import msgspec
 
-from moorage.match.comparison import ABSENT, DIFFERS, Comparison, false_inequality, shown, value_gap
+from moorage.match.comparison import (
+    ABSENT,
+    DIFFERS,
+    LABEL_VALUE,
+    Comparison,
+    Unreadable,
+    false_inequality,
+    shown,
+    unreadable_value,
+    value_gap,
+)
 from moorage.match.operators import NODE_SELECTOR, OPERATORS, comparison_of, siblings
 from moorage.model.field_error import AsJSON, FieldError, child_path, invalid, not_supported
 from moorage.model.names import label_key_errors, label_value_errors
@@ -68,6 +78,18 @@ class Requirement(msgspec.Struct, frozen=True):
             return ABSENT
         row = _OPERATORS[self.operator]
         return DIFFERS if row.comparison is None else value_gap(row.comparison.kind, self.values[0], value)
+
+    @property
+    def compares(self) -> bool:
+        """Return whether the label's value is compared, and so may be one that cannot be read."""
+        return _OPERATORS[self.operator].comparison is not None
+
+    def unreadable(self, labels: Labels) -> Unreadable | None:
+        """Describe the label's value if it is there and cannot be compared."""
+        comparison, value = _OPERATORS[self.operator].comparison, labels.get(self.key)
+        if comparison is None or value is None:
+            return None
+        return unreadable_value(LABEL_VALUE, self.key, value, _NAMES[self.operator], comparison.kind)
 
     def __str__(self) -> str:
         """The canonical form, which parses back to the same requirement (but for the semver operators)."""
@@ -214,4 +236,6 @@ _OPERATORS: dict[str, _Operator] = {
     DOES_NOT_EXIST: _Operator("!", 0, 0, _UNARY_COUNT, _absent),
     **_comparing_rows(),
 }
+#: The names that manifests have, of the operators that compare.
+_NAMES = {row.selection: row.name for row in OPERATORS if row.selection}
 _WITHOUT_SPACES = frozenset(BINARY_OPERATORS) - {IN, NOT_IN}

@@ -1,17 +1,24 @@
-"""Describe taints and tolerations in few words, and log values that cannot be compared and expressions that fail.
+"""Describe taints and tolerations in few words; count and log values that cannot be compared.
 
-Each is logged once: a value that is not an integer is a warning, one that is not a version an error (KEP-5471,
-KEP-5721, KEP-5500).
+Kubernetes: log messages of KEP-5471, KEP-5721 and KEP-5500. Differs: names pod and node, and has a metric.
 """
 
+from collections.abc import Hashable, Mapping
 from typing import Any
 
-from moorage.match.comparison import shown
-from moorage.match.operators import EQUAL, EXISTS
+from moorage.match.comparison import EXPRESSION, INTEGER, LABEL_VALUE, Unreadable, shown
+from moorage.match.operators import EQUAL, EXISTS, NODE_SELECTOR, comparisons_in
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
 from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
+
+#: Keys of taints and labels that the metric tells apart, and what the others are called together.
+MAX_KEYS = 100
+OTHER_KEYS = "other"
+#: `Lt` and `Gt` compare integers wherever they stand.
+INTEGER_OPERATORS = frozenset(comparisons_in(NODE_SELECTOR, INTEGER))
 
 
 def describe_taint(taint: Taint) -> str:
@@ -33,15 +40,38 @@ def describe_toleration(toleration: Toleration) -> str:
     return f"toleration {shown(toleration.operator or EQUAL)} {shown(toleration.value)}"
 
 
-class TolerationLog:
-    """What one component has logged; when it is too much to remember, texts may repeat."""
+class UnreadableValues:
+    """Counts and logs the values that one component cannot compare, and the expressions that fail for them.
 
-    def __init__(self, component: str, remembered: int) -> None:
+    Each is counted whenever it is met, and logged once with the pod and the node: a number of a taint as a warning, a
+    version or an expression as an error, a label as a debug message. When there is too much to remember, lines may
+    repeat. `prefix` begins the metric's name; its keys are bounded, since people choose them.
+    """
+
+    def __init__(self, component: str, metrics: Metrics, prefix: str, remembered: int = 4096) -> None:
         self._log = get_logger(component)
+        about = "Values of taints and labels that could not be compared, and expressions that failed for them."
+        self._counter = metrics.counter(f"{prefix}_unreadable_values_total", about, ("source", "key", "operator"))
+        self._keys: set[str] = set()
         self._remembered = remembered
-        self._told: set[tuple[str, ...]] = set()
+        self._told: set[tuple[Hashable, ...]] = set()
 
-    def is_new(self, *about: str) -> bool:
+    def tell(self, found: Unreadable, where: Mapping[str, Any], shape: Hashable = None, **about: Any) -> None:
+        """Count a value, and log it unless it was logged for such pods (`shape`); `where` names the node or device."""
+        self.count(found)
+        if self.is_new(found.source, found.key, found.value, found.operator, shape):
+            self.log(found, where, **about)
+
+    def count(self, found: Unreadable) -> None:
+        key = found.key
+        if key not in self._keys:
+            if len(self._keys) < MAX_KEYS:
+                self._keys.add(key)
+            else:
+                key = OTHER_KEYS
+        self._counter.labels(found.source, key, found.operator).value += 1
+
+    def is_new(self, *about: Hashable) -> bool:
         if about in self._told:
             return False
         if len(self._told) >= self._remembered:
@@ -49,16 +79,27 @@ class TolerationLog:
         self._told.add(about)
         return True
 
-    def unreadable(self, noun: str, taint: Taint, err: str, where: dict[str, Any], **about: str) -> None:
-        """Log a taint's value that is no number or version, as the noun says."""
-        details = {**where, "taint": describe_taint_with_effect(taint), **about, "err": err}
-        if noun == "number":
-            self._log.warning("failed to parse taint value as integer for numeric comparison", **details)
-        else:
-            self._log.error("failed to parse taint value as semantic version", **details)
-
-    def expression_failed(self, expression: str, taint: Taint, error: str) -> None:
-        """Log an expression that failed for a taint: a callback for `match`."""
-        if self.is_new("expression", expression, taint.key, taint.value, taint.effect):
+    def log(self, found: Unreadable, where: Mapping[str, Any], **about: Any) -> None:
+        if found.source == LABEL_VALUE:
+            label = f"{found.key}={found.value}"
+            kind = "integer" if found.operator in INTEGER_OPERATORS else "semantic version"
+            self._log.debug(
+                4, f"failed to parse label value as {kind}", **where, label=label, **about, err=found.details
+            )
+        elif found.operator == EXPRESSION:
             message = "A toleration's expression failed: the taint is not tolerated"
-            self._log.error(message, expression=expression, taint=describe_taint_with_effect(taint), err=error)
+            self._log.error(message, **where, **about, err=found.details)
+        elif found.operator in INTEGER_OPERATORS:
+            err = f"taint value {found.details}"
+            self._log.warning(
+                "failed to parse taint value as integer for numeric comparison", **where, **about, err=err
+            )
+        else:
+            err = f"taint value {found.details}"
+            self._log.error("failed to parse taint value as semantic version", **where, **about, err=err)
+
+
+def taint_facts(taint: Taint, toleration: Toleration) -> dict[str, str]:
+    """Return what a log line says of a taint and the toleration that cannot compare it."""
+    facts = {"taint": describe_taint_with_effect(taint)}
+    return {**facts, "expression": toleration.expression} if toleration.expression else facts

@@ -12,23 +12,28 @@ taint whose value cannot be compared can be named (`unreadable`), it never match
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from moorage.match.comparison import false_inequality, shown
-from moorage.match.evaluation.accounts import (
-    BUDGET,
-    CHEAP,
-    SHORT,
-    Account,
-    CelAnswer,
-    Evaluations,
-    Undecided,
-    evaluate_taint,
-    taint_question,
+from moorage.match.comparison import (
+    EXPRESSION,
+    TAINT_VALUE,
+    Unreadable,
+    cut_error,
+    false_inequality,
+    shown,
+    unreadable_value,
 )
-from moorage.match.operators import EQUAL, EXISTS, TOLERATION, comparison_of, use_of
+from moorage.match.evaluation.accounts import BUDGET, SHORT, Account, Evaluations, Undecided
+from moorage.match.evaluation.taint_expressions import (
+    NOT_ASKED,
+    EvaluationFailed,
+    ExpressionQuestions,
+    ask_expression,
+    not_compiled,
+)
+from moorage.match.operators import EQUAL, EXISTS, TOLERATION, comparison_of, needed_gate, use_of
 from moorage.match.taint_messages import describe_taint, describe_toleration
-from moorage.model.gates import TAINT_TOLERATION_CEL, Gate, GateSet
+from moorage.model.gates import TAINT_TOLERATION_CEL, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -36,10 +41,6 @@ from moorage.model.types.pod import Toleration
 if TYPE_CHECKING:
     from moorage.match.cel import Issue, Program
 
-#: Called with the expression, the taint and the error's text whenever an evaluation failed.
-EvaluationFailed: TypeAlias = Callable[[str, Taint, str], None]
-
-NOT_TRUE = "the expression is not true"
 DEFAULT_CAPACITY = 1024
 _ASKED_AT_A_TIME = 16
 
@@ -95,7 +96,7 @@ class TolerationMatcher:
     expression that cannot be compiled, an unknown operator. `is_expensive`: to match may take long, or raise Undecided.
     """
 
-    __slots__ = ("_why_false", "gave_up", "is_expensive", "match", "never", "toleration")
+    __slots__ = ("_failure", "_why_false", "gave_up", "is_expensive", "match", "never", "toleration")
 
     def __init__(
         self,
@@ -103,17 +104,16 @@ class TolerationMatcher:
         match: Callable[[Taint], bool],
         why_false: Callable[[Taint], str | None],
         never: str | None = None,
-        gave_up: Callable[[Taint], str | None] = lambda taint: None,
-        *,
-        is_expensive: bool = False,
+        asked: ExpressionQuestions = NOT_ASKED,
     ) -> None:
         self.toleration = toleration
-        self.is_expensive = is_expensive
+        self.is_expensive = asked.is_expensive
         self.match = match
         self.never = never
         self._why_false = why_false
         #: Return why the expression was not evaluated for a taint; None if it was.
-        self.gave_up = gave_up
+        self.gave_up = asked.gave_up
+        self._failure = asked.failure
 
     def concerns(self, taint: Taint) -> bool:
         """Whether key and effect are the taint's, so that only the value decides; expressions concern every taint."""
@@ -142,25 +142,25 @@ class TolerationMatcher:
         why = self.reason(taint)
         return f"{_NOT_TOLERATED.format(describe_taint(taint))}{why}" if why else None
 
-    def unreadable(self, taint: Taint) -> str | None:
-        """Return why the taint's value, which this toleration would compare, cannot be compared: worth a warning."""
-        if self.never or self.toleration.expression or not self.concerns(taint):
+    def unreadable(self, taint: Taint) -> Unreadable | None:
+        """Describe a value that this toleration would compare and cannot, or for which its expression has failed."""
+        toleration = self.toleration
+        if self.never or not self.concerns(taint):
             return None
-        comparison = comparison_of(self.toleration.operator, TOLERATION)
-        complaint = comparison.unreadable(taint.value) if comparison is not None else None
-        return f"taint value {complaint}" if complaint else None
+        if toleration.expression:
+            error = self._failure(taint)
+            return Unreadable(TAINT_VALUE, taint.key, taint.value, EXPRESSION, error, error) if error else None
+        comparison = comparison_of(toleration.operator, TOLERATION)
+        if comparison is None:
+            return None
+        return unreadable_value(TAINT_VALUE, taint.key, taint.value, toleration.operator, comparison.kind)
 
     def obstacle(self, taint: Taint) -> str | None:
         """Return why this toleration, which is for the taint's key and effect, does not even compare the values."""
-        if not self.concerns(taint):
-            return None
         if self.never is not None:
-            return self.never
-        if self.toleration.expression:
-            return self.gave_up(taint)
-        comparison = comparison_of(self.toleration.operator, TOLERATION)
-        why = comparison.kind.why_unreadable(taint.value) if comparison is not None else None
-        return f"{{{taint.key}: {taint.value}}} {why}" if why else None
+            return cut_error(self.never) if self.concerns(taint) else None
+        unreadable = self.unreadable(taint)
+        return unreadable.obstacle if unreadable is not None else self.gave_up(taint)
 
 
 class TolerationSet:
@@ -240,9 +240,9 @@ class TolerationSet:
                 reasons.append(why)
         return _NOT_TOLERATED.format(describe_taint(taint)) + ("; ".join(reasons) or NO_TOLERATION)
 
-    def unreadable(self, taint: Taint) -> str | None:
-        """Return the first complaint of a toleration that would compare this taint's value but cannot read it."""
-        return next((why for matcher in self.matchers if (why := matcher.unreadable(taint))), None)
+    def unreadable(self, taint: Taint) -> Unreadable | None:
+        """Describe the taint's value for the first toleration that cannot read it; None if all can."""
+        return next((found for matcher in self.matchers if (found := matcher.unreadable(taint))), None)
 
     def obstacle(self, taint: Taint) -> str | None:
         """Return the first reason why a toleration for this taint is not compared: a gate, or an unreadable value."""
@@ -338,11 +338,6 @@ def compile_tolerations(
     return compiled
 
 
-def needed_gate(gate: Gate, component: str = "") -> str:
-    """Write `the feature gate X in the scheduler`: what something needs, and where it is off."""
-    return f"the feature gate {gate.name}{component and f' in {component}'}"
-
-
 def _never(toleration: Toleration, why: str) -> TolerationMatcher:
     return TolerationMatcher(toleration, lambda taint: False, lambda taint: why, never=why)
 
@@ -381,9 +376,6 @@ def _compile_expression(
 ) -> TolerationMatcher:
     if not gates.enabled(TAINT_TOLERATION_CEL):
         return _never(toleration, f"an expression needs {needed_gate(TAINT_TOLERATION_CEL, component)}")
-    # Few pods have expressions: CEL is imported when the first one occurs.
-    from moorage.match.cel.values import CelError
-
     source, evaluations = toleration.expression, programs.evaluations
     program: Program | None = None
     if account.size <= SHORT or evaluations.compiles_long:
@@ -391,55 +383,5 @@ def _compile_expression(
         if isinstance(compiled, list):
             return _never(toleration, not_compiled(compiled))
         program = compiled
-    is_cheap = program is not None and program.estimate.max <= CHEAP
-
-    def compute(taint: Taint) -> CelAnswer:
-        assert program is not None
-        return evaluate_taint(program, taint)
-
-    def answer(taint: Taint) -> CelAnswer:
-        if is_cheap and account.cheap_left > 0:
-            computed = compute(taint)
-            account.cheap_left -= computed.cost
-            return computed
-        question = taint_question(source, taint)
-        return evaluations.decide(account, question, lambda: compute(taint), patiently=programs.patiently)
-
-    evaluate = program.evaluate_with_cost if program is not None and is_cheap else None
-
-    def match(taint: Taint) -> bool:
-        if evaluate is not None and account.cheap_left > 0:
-            try:
-                value, cost = evaluate(taint)
-                account.cheap_left -= cost
-                return value is True
-            except CelError:
-                pass  # it is reported below
-        known = answer(taint)
-        if isinstance(known.value, bool):
-            return known.value
-        if on_evaluation_failed is not None and not known.gave_up:
-            on_evaluation_failed(source, taint, known.value)
-        return False
-
-    def why_false(taint: Taint) -> str | None:
-        """Explain a false answer or a failure, without reporting the failure a second time."""
-        known = answer(taint)
-        if isinstance(known.value, bool):
-            return None if known.value else NOT_TRUE
-        return f"the expression was {known.value}" if known.gave_up else f"the expression failed: {known.value}"
-
-    def gave_up(taint: Taint) -> str | None:
-        if account.spent < BUDGET and evaluations.total is None:
-            return None
-        known = answer(taint)
-        return str(known.value) if known.gave_up else None
-
-    return TolerationMatcher(toleration, match, why_false, gave_up=gave_up, is_expensive=not is_cheap)
-
-
-def not_compiled(issues: "list[Issue]") -> str:
-    """Say why an expression has no program."""
-    first = issues[0]
-    where = f"{first.line}:{first.column}: " if first.line > 0 else ""
-    return f"the expression does not compile: {where}{first.message}"
+    asked = ask_expression(source, program, account, evaluations, on_evaluation_failed, patiently=programs.patiently)
+    return TolerationMatcher(toleration, asked.match, asked.why_false, asked=asked)

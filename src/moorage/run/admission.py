@@ -17,6 +17,7 @@ from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Amou
 from moorage.columns.shape import HostPort, host_ports
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.node_selector import compile_node_selector, compile_required_node_affinity
+from moorage.match.taint_messages import UnreadableValues, taint_facts
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.match.volumes.claims import claims_of
 from moorage.model.gates import GateSet
@@ -28,7 +29,7 @@ from moorage.model.well_known.finalizers import CLAIM_IN_USE
 from moorage.model.well_known.labels import OS
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.run.last_result_cache import remember_last
-from moorage.telemetry.logs import get_logger
+from moorage.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +42,6 @@ _SOURCE_ANNOTATION = "kubernetes.io/config.source"
 _EVERY_ADDRESS = "0.0.0.0"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _NO_EXECUTE = frozenset({NO_EXECUTE})
-_LOG = get_logger("kubelet")
 
 
 @remember_last("spec.containers", "spec.initContainers", "spec.resources", "spec.overhead")
@@ -106,8 +106,9 @@ class Load:
 class Admission:
     """Gates and compiled expressions that all kubelets of a process share."""
 
-    def __init__(self, gates: GateSet, evaluations: Evaluations | None = None) -> None:
+    def __init__(self, gates: GateSet, evaluations: Evaluations | None = None, metrics: Metrics | None = None) -> None:
         self.gates = gates
+        self._values = UnreadableValues("kubelet", metrics or Metrics(), "kubelet")
         self.evaluation_errors = 0
         self.programs = ProgramCache(evaluations=evaluations, patiently=True)
         self._last_compiled: tuple[tuple[Toleration, ...], TolerationSet] | None = None
@@ -117,7 +118,7 @@ class Admission:
         return (
             _wrong_system(pod)
             or no_room(pod, node, load)
-            or _elsewhere(pod, node, self.gates)
+            or self._elsewhere(pod, node)
             or _port_taken(pod, load)
             or self._tainted(pod, node)
         )
@@ -131,9 +132,12 @@ class Admission:
         if not untolerated:
             return None
         for taint in untolerated:
-            if why := tolerations.unreadable(taint):
-                place = f"{pod.metadata.namespace}/{pod.metadata.name}"
-                _LOG.warning("A taint cannot be compared", pod=place, node=node.metadata.name, taint=taint.key, err=why)
+            for matcher in tolerations.matchers:
+                if found := matcher.unreadable(taint):
+                    where = {"node": node.metadata.name}
+                    about = taint_facts(taint, matcher.toleration)
+                    shape = (node.metadata.name, pod.spec.tolerations)
+                    self._values.tell(found, where, shape, **about, pod=_key(pod))
         return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
     def _compiled(self, tolerations: tuple[Toleration, ...]) -> TolerationSet:
@@ -148,7 +152,19 @@ class Admission:
 
     def _evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
         self.evaluation_errors += 1
-        _LOG.warning("A toleration's expression failed", expression=expression, taint=taint.key, err=error)
+
+    def _elsewhere(self, pod: Pod, node: Node) -> Refusal | None:
+        labels, name = node.metadata.labels, node.metadata.name
+        if labels.get(_OS_LABEL) != _OS:
+            labels = {**labels, _OS_LABEL: _OS}
+        required = compile_required_node_affinity(pod.spec.nodeSelector, pod.spec.affinity, self.gates)
+        if not required.match(labels, name):
+            if found := required.unreadable(labels, name):
+                self._values.tell(found, {"node": name}, name, pod=_key(pod))
+            return _failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+        if pod.spec.nodeName and pod.spec.nodeName != name:
+            return _failed("NodeName", "node(s) didn't match the requested node name")
+        return None
 
 
 def _wrong_system(pod: Pod) -> Refusal | None:
@@ -178,15 +194,8 @@ def _out_of(resource: str, requested: int, used: int, capacity: int) -> Refusal:
     return Refusal(f"OutOf{resource}", f"Node didn't have enough resource: {resource}, {amounts_text}")
 
 
-def _elsewhere(pod: Pod, node: Node, gates: GateSet) -> Refusal | None:
-    labels, name = node.metadata.labels, node.metadata.name
-    if labels.get(_OS_LABEL) != _OS:
-        labels = {**labels, _OS_LABEL: _OS}
-    if not compile_required_node_affinity(pod.spec.nodeSelector, pod.spec.affinity, gates).match(labels, name):
-        return _failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
-    if pod.spec.nodeName and pod.spec.nodeName != name:
-        return _failed("NodeName", "node(s) didn't match the requested node name")
-    return None
+def _key(pod: Pod) -> str:
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
 def _port_taken(pod: Pod, load: Load) -> Refusal | None:

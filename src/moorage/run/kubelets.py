@@ -97,7 +97,7 @@ class Kubelets:
         """
         self._client, self._recorder, self._clock = client, recorder, clock
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
-        admission = Admission(gates, evaluations)
+        admission = Admission(gates, evaluations, metrics)
         self._mounts = Mounts(gates)
         self._claims = DeviceClaims(gates)
         self._state = KubeletState(admission, self._mounts, self._claims)

@@ -17,6 +17,9 @@ from moorage.schedule.local_answers import Filter
 NO_NODES = "no nodes available to schedule pods"
 _MAX_NOTE_LENGTH = 1024  # what an event may hold
 _CUT = " ..."
+#: How many values that cannot be compared are named with one reason; each of 5,000 nodes may have another.
+MAX_UNREADABLE = 4
+_UNREADABLE = " ({"
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
@@ -72,7 +75,22 @@ def diagnose(candidates: Candidates) -> Diagnosis:
     if before.only_nodes is not None:
         not_named = f"node(s) didn't satisfy plugin(s) [{' '.join(before.narrowed_by)}]"
         reasons[not_named] += nodes - int(np.count_nonzero(candidates.considered()))
-    return Diagnosis(nodes, dict(+reasons), frozenset(rejected_by))
+    return Diagnosis(nodes, _few_unreadable(+reasons), frozenset(rejected_by))
+
+
+def _few_unreadable(reasons: Mapping[str, int]) -> dict[str, int]:
+    """Return reasons that name few values that cannot be compared: the commonest, the others are counted together."""
+    by_reason: dict[str, list[tuple[int, str]]] = {}
+    for text, nodes in reasons.items():
+        reason, brace, _ = text.partition(_UNREADABLE)
+        if brace:
+            by_reason.setdefault(reason, []).append((-nodes, text))
+    few = dict(reasons)
+    for reason, named in by_reason.items():
+        others = sorted(named)[MAX_UNREADABLE:]
+        if len(others) > 1:
+            few[f"{reason} ({len(others)} other values cannot be compared)"] = sum(few.pop(text) for _, text in others)
+    return few
 
 
 def first_refusals(candidates: Candidates) -> Iterator[tuple[Filter, Mask]]:

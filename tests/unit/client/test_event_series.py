@@ -1,6 +1,9 @@
 """The recorder of events.k8s.io/v1: one event, then a series, then a count."""
 
+import asyncio
+
 import pytest
+from tests.virtual_cluster import VirtualCluster
 
 from moorage.client.event_recorders import (
     FINISH_SECONDS,
@@ -9,9 +12,11 @@ from moorage.client.event_recorders import (
     NANOSECONDS,
     WARNING,
     EventSeriesState,
+    SeriesRecorder,
     cut_note,
     event_name,
 )
+from moorage.client.event_sender import EventSender
 from moorage.client.protocol import Object
 from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kinds import KINDS
@@ -137,3 +142,26 @@ def test_references_and_times() -> None:
     assert node == {"kind": "Node", "name": "n1", "uid": "x", "apiVersion": "v1"}
     assert time_text((START + 1) / NANOSECONDS) == "2023-11-14T22:13:20Z"
     assert micro_time_text((START + 1_234_567) // 1000) == "2023-11-14T22:13:20.001234Z"
+
+
+async def test_an_event_that_is_rewritten_stays_one_event() -> None:
+    async with VirtualCluster.running(lambda: ()) as cluster:
+        sender = EventSender(cluster.client)
+        recorder = SeriesRecorder(sender, "host", now=lambda: 1_700_000_000 * 10**9)
+        node = {"kind": "Node", "name": "n", "uid": "u", "apiVersion": "v1"}
+        task = asyncio.create_task(sender.run())
+        for count, note in enumerate(("3 pods", "4 pods"), 1):
+            recorder.rewrite(node, "UnreadableTaint", "n.123", note, count, by="default-scheduler")
+            await cluster.settle(1)
+        (event,) = await cluster.all(KINDS.EVENT)
+        assert (event.namespace, event.name) == ("default", "n.123")
+        view = event.view
+        assert (view.message, view.count, view.type, view.reason) == ("4 pods", 2, "Warning", "UnreadableTaint")
+        assert (view.involvedObject.kind, view.involvedObject.name) == ("Node", "n")
+        # A new process has forgotten the event, and goes on with it.
+        again = SeriesRecorder(sender, "host", now=lambda: 1_700_000_000 * 10**9)
+        again.rewrite(node, "UnreadableTaint", "n.123", "5 pods", 1, by="default-scheduler")
+        await cluster.settle(1)
+        (event,) = await cluster.all(KINDS.EVENT)
+        assert event.view.message == "5 pods"
+        task.cancel()

@@ -3,7 +3,9 @@ from typing import Any
 
 from moorage.match.cel import CelError, Issue
 from moorage.match.cel.functions import Interval
-from moorage.match.tolerations import NOT_TRUE, ProgramCache, compile_toleration, compile_tolerations
+from moorage.match.comparison import Unreadable
+from moorage.match.evaluation.taint_expressions import NOT_TRUE
+from moorage.match.tolerations import ProgramCache, compile_toleration, compile_tolerations
 from moorage.model.gates import gates_from
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -71,6 +73,10 @@ def test_a_failed_evaluation_does_not_match_and_is_reported_once() -> None:
     )
     assert not together.tolerates(SPOT)
     assert failures == [("x", SPOT, "no such key: 1")]
+    assert together.unreadable(SPOT) == Unreadable(
+        "taint", "spot", SPOT.value, "expression", "no such key: 1", "no such key: 1"
+    )
+    assert together.obstacle(SPOT) == "the expression failed: no such key: 1"
     assert "the expression failed: no such key: 1" in (together.explain(SPOT) or "")
     assert len(failures) == 1
 

@@ -2,6 +2,7 @@ from itertools import product
 
 import pytest
 
+from moorage.match.comparison import Unreadable
 from moorage.match.operators import TOLERATION, names_in
 from moorage.match.taint_messages import describe_toleration
 from moorage.match.tolerations import (
@@ -136,9 +137,16 @@ def test_an_expression_without_its_gate_matches_nothing_at_all() -> None:
 def test_an_unreadable_taint_is_reported_only_by_what_would_compare_it() -> None:
     taint = Taint("a", "high", "NoSchedule")
     less = compile_toleration(Toleration("a", "Lt", "5"), ON)
-    assert less.unreadable(taint) == 'taint value "high" is not a 64-bit integer'
-    assert compile_toleration(Toleration("a", "SemverLt", "5"), ON).unreadable(taint) == (
-        'taint value "high" is not a semantic version: Invalid character(s) found in major number "0high"'
+    assert less.unreadable(taint) == Unreadable(
+        "taint", "a", "high", "Lt", "is not a 64-bit integer", '"high" is not a 64-bit integer'
+    )
+    assert compile_toleration(Toleration("a", "SemverLt", "5"), ON).unreadable(taint) == Unreadable(
+        "taint",
+        "a",
+        "high",
+        "SemverLt",
+        "is not a semantic version",
+        '"high" is not a semantic version: Invalid character(s) found in major number "0high"',
     )
     for other in (
         Toleration("b", "Lt", "5"),
@@ -185,7 +193,10 @@ def test_a_set_explains_every_toleration_for_the_key_in_one_sentence() -> None:
     )
     assert together.explain(Taint("c", "4", "NoSchedule")) == f"taint c=4 is not tolerated: {NO_TOLERATION}"
     assert together.explain(Taint("a", "6", "NoSchedule")) is None
-    assert together.unreadable(Taint("a", "x", "NoSchedule")) == 'taint value "x" is not a 64-bit integer'
+    unreadable = together.unreadable(Taint("a", "x", "NoSchedule"))
+    assert unreadable is not None
+    assert unreadable.obstacle == "{a: x} is not a 64-bit integer"
+    assert unreadable.sentence == "taint a=x is not a 64-bit integer"
 
 
 def test_a_line_break_does_not_break_the_sentence() -> None:

@@ -118,7 +118,9 @@ async def test_expressions_are_compiled_once_for_all_nodes(caplog: pytest.LogCap
         assert world.measured("kubelet_cel_cache_misses_total") == "kubelet_cel_cache_misses_total 1"
         assert world.measured("kubelet_cel_cache_evictions_total") == "kubelet_cel_cache_evictions_total 0"
         assert world.measured("kubelet_cel_evaluation_errors_total") == "kubelet_cel_evaluation_errors_total 1"
-    assert "int(taint.value) > 900" in log_text(caplog)
+    (line,) = (line for line in log_text(caplog).splitlines() if "int(taint.value) > 900" in line)
+    for fact in ('node="n2"', 'pod="default/d"', 'taint="sla=gold:NoExecute"', "type conversion error"):
+        assert fact in line
 
 
 async def test_unreadable_taint_is_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -127,10 +129,24 @@ async def test_unreadable_taint_is_logged(caplog: pytest.LogCaptureFixture) -> N
         await world.pod(tolerations=[{"key": "sla", "operator": "Gt", "value": "1"}])
         await world.refusals()
         assert await world.phase() == "Failed"
+        counted = 'kubelet_unreadable_values_total{source="taint",key="sla",operator="Gt"}'
+        assert world.measured(counted) == f"{counted} 1"
     said = log_text(caplog)
     assert 'node="n1"' in said
     assert 'pod="default/p"' in said
     assert "gold" in said
+
+
+async def test_label_that_cannot_be_compared_is_counted() -> None:
+    terms = [{"matchExpressions": [{"key": "version", "operator": "SemverGt", "values": ["1.0"]}]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    async with simulating(_ALL) as world:
+        await world.node(labels={"version": "1.2.x"})
+        await world.pod(affinity=affinity)
+        await world.refusals()
+        assert (await world.status())["message"].endswith("node(s) didn't match Pod's node affinity/selector")
+        counted = 'kubelet_unreadable_values_total{source="label",key="version",operator="SemverGt"}'
+        assert world.measured(counted) == f"{counted} 1"
 
 
 async def test_static_pods_ignore_taints(simulation: Simulation) -> None:

@@ -6,6 +6,7 @@ import pytest
 from tests.unit.schedule.clusters import candidates_of, cluster_of, node, place, pod, requests
 
 from moorage.columns.cluster import Cluster
+from moorage.model.gates import gates_from
 from moorage.schedule import diagnosis as module
 from moorage.schedule.diagnosis import Diagnoses, Diagnosis, diagnose, event_note
 
@@ -107,3 +108,20 @@ def test_a_long_note_is_cut_between_characters(text: str) -> None:
     assert len(note.encode()) <= 1024
     assert note.endswith(" ...")
     assert text.startswith(note.removesuffix(" ..."))
+
+
+def test_many_values_that_cannot_be_compared_are_few_reasons() -> None:
+    gates = gates_from({"TaintTolerationNodeAffinitySemverComparisonOperators": True})
+    versions = ["odd", "odd", "odd", "weird", "weird", *(f"v{number:02}x" for number in range(20))]
+    nodes = [node(f"n{number}", {"version": version}) for number, version in enumerate(versions)]
+    terms = [{"matchExpressions": [{"key": "version", "operator": "SemverGt", "values": ["1.0"]}]}]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    asked = candidates_of(cluster_of(*nodes), pod(affinity={"nodeAffinity": required}), gates=gates)
+    reason = "node(s) didn't match Pod's node affinity/selector"
+    assert diagnose(asked).reasons == {
+        f"{reason} ({{version: odd}} is not a semantic version)": 3,
+        f"{reason} ({{version: weird}} is not a semantic version)": 2,
+        f"{reason} ({{version: v00x}} is not a semantic version)": 1,
+        f"{reason} ({{version: v01x}} is not a semantic version)": 1,
+        f"{reason} (18 other values cannot be compared)": 18,
+    }

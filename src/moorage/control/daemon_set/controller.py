@@ -174,7 +174,7 @@ class DaemonSetController(Controller):
             if before.metadata.labels == view.metadata.labels and before.spec.taints == view.spec.taints:
                 return ()
         keys = [key for key, known in self._known.items() if known.tracker.node_changed(changed.name, view)]
-        if view is not None and view.spec.taints:
+        if view is not None:
             for key, known in self._known.items():
                 self._tell_unreadable(known.tracker, view, key)
         return keys
@@ -226,8 +226,7 @@ class DaemonSetController(Controller):
         tracker = Tracker(template, spec.selector, wishes)
         for node in world.all(KINDS.NODE):
             tracker.node_changed(node.name, node.view)
-            if node.view.spec.taints:
-                self._tell_unreadable(tracker, node.view, daemon_set.key)
+            self._tell_unreadable(tracker, node.view, daemon_set.key)
         for pod in world.owned(KINDS.POD, daemon_set.uid):
             tracker.pod_changed(pod.key, pod)
         tracker.orphans.update(pod.key for pod in world.orphans(KINDS.POD, daemon_set.namespace))
@@ -237,7 +236,10 @@ class DaemonSetController(Controller):
     def _tell_unreadable(self, tracker: Tracker, node: Node, key: str) -> None:
         tolerations = tracker.template.tolerations
         where = {"node": node.metadata.name}
-        self._reader.tell_unreadable(tolerations, node.spec.taints, where, daemonset=key)
+        if node.spec.taints:
+            self._reader.tell_unreadable(tolerations, node.spec.taints, where, daemonset=key)
+        if found := tracker.template.unreadable_label(node):
+            self._reader.tell_unreadable_label(found, where, daemonset=key)
 
     def _steps(self, daemon_set: Object, tracker: Tracker, hash_: str, now: float) -> tuple[list[Action], list[float]]:
         """Return what puts one pod on each node that fits; else the next step of a rolling update."""

@@ -7,13 +7,11 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from moorage.control.framework.controller import ControllerContext
-from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.taint_messages import TolerationLog
+from moorage.match.comparison import Unreadable
+from moorage.match.taint_messages import UnreadableValues, taint_facts
 from moorage.match.tolerations import ProgramCache, TolerationSet
 from moorage.model.gates import TAINT_TOLERATION_CEL
 from moorage.model.types.node import Taint
-
-_REMEMBERED = 4096
 
 
 class TolerationReader:
@@ -28,7 +26,7 @@ class TolerationReader:
         has_programs = self.gates.enabled(TAINT_TOLERATION_CEL)
         self.programs = ProgramCache(evaluations=context.evaluations, patiently=True) if has_programs else None
         self.evaluation_errors = 0
-        self._log = TolerationLog(component, _REMEMBERED)
+        self._values = UnreadableValues(component, metrics, metric)
         for what in ("hits", "misses", "evictions"):
             said = f"The {spoken} controller's cache of compiled toleration expressions: {what}."
             metrics.counter_function(f"{metric}_cel_cache_{what}_total", said, partial(self._count, what))
@@ -41,21 +39,21 @@ class TolerationReader:
     def tell_unreadable(
         self, tolerations: TolerationSet, taints: Iterable[Taint], where: Mapping[str, str], **about: str
     ) -> None:
-        """Log which taints of a node or device (`where`) cannot be compared; `about` names the affected object."""
-        for matcher in tolerations.matchers:
-            comparison = comparison_of(matcher.toleration.operator, TOLERATION)
-            if comparison is None:
-                continue
-            for taint in taints:
-                why = matcher.unreadable(taint)
-                noun = comparison.kind.noun
-                if why is not None and self._log.is_new(*where.values(), taint.key, taint.value, noun):
-                    self._log.unreadable(noun, taint, why, dict(where), **about)
+        """Report which taints of a node or device (`where`) cannot be compared; `about` names the affected object."""
+        for taint in taints:
+            for matcher in tolerations.matchers:
+                found = matcher.unreadable(taint)
+                if found is not None:
+                    shape = tuple(where.values())
+                    self._values.tell(found, where, shape, **taint_facts(taint, matcher.toleration), **about)
+
+    def tell_unreadable_label(self, found: Unreadable, where: Mapping[str, str], **about: str) -> None:
+        """Report a label of a node that node affinity cannot compare."""
+        self._values.tell(found, where, tuple(where.values()), **about)
 
     def evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:
-        """Count and log a failed expression: a callback for `match`."""
+        """Count a failed expression: a callback for `match`. `tell_unreadable` names pod and node."""
         self.evaluation_errors += 1
-        self._log.expression_failed(expression, taint, error)
 
     def _count(self, what: str) -> float:
         return float(getattr(self.programs, what)) if self.programs is not None else 0.0

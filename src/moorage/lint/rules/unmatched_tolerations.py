@@ -18,9 +18,10 @@ from moorage.lint.facts.nearest_taint import how_to_match, nearest_taint, readab
 from moorage.lint.rules.compared_values import NODE_TAINT, ComparedValues
 from moorage.lint.rules.expressions import compiled_expression, evaluated, readable_program
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject, TolerationList, toleration_lists
+from moorage.match.evaluation.taint_expressions import NOT_TRUE
 from moorage.match.operators import EXISTS
 from moorage.match.taint_messages import describe_taint, describe_toleration
-from moorage.match.tolerations import NOT_TRUE, TolerationSet, compile_tolerations
+from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Taint
 

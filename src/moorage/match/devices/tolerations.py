@@ -20,7 +20,9 @@ from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from moorage.match.tolerations import EvaluationFailed, TolerationMatcher
+    from moorage.match.comparison import Unreadable
+    from moorage.match.evaluation.taint_expressions import EvaluationFailed
+    from moorage.match.tolerations import TolerationMatcher
     from moorage.model.gates import GateSet
     from moorage.model.types.devices import DeviceTaint, DeviceToleration
 
@@ -69,8 +71,8 @@ class DeviceTolerations:
         """Explain in one sentence why no toleration tolerates the taint; None exactly when it is tolerated."""
         return self.tolerations.explain(as_taint(taint))
 
-    def unreadable(self, taint: DeviceTaint) -> str | None:
-        """Return the first complaint of a toleration that would compare this taint's value but cannot read it."""
+    def unreadable(self, taint: DeviceTaint) -> Unreadable | None:
+        """Describe the taint's value for the first toleration that cannot read it; None if all can."""
         return self.tolerations.unreadable(as_taint(taint))
 
 

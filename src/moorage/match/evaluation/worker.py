@@ -17,7 +17,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from moorage.match.evaluation.accounts import TAINT, CelAnswer, CelQuestion, evaluate_taint
-from moorage.match.tolerations import ProgramCache, not_compiled
+from moorage.match.evaluation.taint_expressions import not_compiled
+from moorage.match.tolerations import ProgramCache
 from moorage.model.types.node import Taint
 
 #: How long one turn may take before the next account has its turn.

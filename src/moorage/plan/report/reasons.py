@@ -44,7 +44,7 @@ def _merged(reasons: list[str]) -> list[str]:
         if counted is None:
             return reasons
         number, reason = int(counted[1]), counted[2]
-        alike.setdefault(_TAINT.sub("{}", reason, count=1), []).append((number, reason))
+        alike.setdefault(_TAINT.sub("{}", reason), []).append((number, reason))
     lines: list[tuple[int, str]] = []
     for pattern, group in alike.items():
         lines += group if len(group) <= _MAX_TAINTS else [(sum(number for number, _ in group), _by_key(pattern, group))]

@@ -7,9 +7,10 @@ Kubernetes: PreFilter and PreScore are `prepare`, the rest is named alike.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
-from moorage.match.comparison import ABSENT
+from moorage.match.comparison import ABSENT, Unreadable
 from moorage.match.devices.claims import ClaimKey
 from moorage.schedule.framework.events import Requeue
 
@@ -50,6 +51,14 @@ class Verdict(msgspec.Struct, frozen=True):
     def gap(self) -> float:
         """How far the node is away: the sum over what is in the way."""
         return sum(self.gaps) + ABSENT * (self.objections - len(self.gaps))
+
+
+class UnreadableOn(NamedTuple):
+    """A value that a shape's rules cannot compare, the slots of the nodes that have it, and what logs say of it."""
+
+    found: Unreadable
+    slots: NDArray[np.int64]
+    facts: Mapping[str, str] = MappingProxyType({})
 
 
 def unschedulable(reason: str, *details: str) -> Verdict:
@@ -116,6 +125,8 @@ class Plugin(Generic[Want]):
     requeue_on: ClassVar[tuple[Requeue, ...] | None] = None
     # The code of every refusal, where it is always the same one.
     refuses_with: ClassVar[Code | None] = None
+    # Whether values of taints or labels are compared, so that `unreadable` has something to say.
+    reads_values: ClassVar[bool] = False
     # The reason of every refusal, where it is always the same one.
     only_reason: ClassVar[str | None] = None
     # The type of the plugin's arguments in `pluginConfig`; None: they are passed as a dict.
@@ -185,6 +196,10 @@ class Plugin(Generic[Want]):
             if verdict is not None:
                 counted.update(verdict.reasons)
         return counted
+
+    def unreadable(self, want: Want, cluster: Cluster) -> Sequence[UnreadableOn]:
+        """Return the values that could not be compared when nodes were filtered; kept while nodes do not change."""
+        return ()
 
     def curable(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
         """Return the refused slots where evicting pods may change the answer."""

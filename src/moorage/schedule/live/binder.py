@@ -55,6 +55,8 @@ class Recorder(Protocol):
         self, regarding: Raw, kind: str, reason: str, action: str, note: str, related: Raw | None = None, *, by: str
     ) -> None: ...
 
+    def rewrite(self, regarding: Raw, reason: str, name: str, note: str, count: int, *, by: str) -> None: ...
+
 
 class Reporter:
     """Reports events in Kubernetes' words, under the name of the pod's profile.

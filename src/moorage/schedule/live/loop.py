@@ -21,8 +21,9 @@ from moorage.schedule.cycle import Bind
 from moorage.schedule.live.binder import Binder, Recorder, Reporter
 from moorage.schedule.live.claim_binder import ClaimBinder
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
-from moorage.schedule.live.metrics import ClaimMetrics, SchedulerMetrics, TaintWarnings
+from moorage.schedule.live.metrics import ClaimMetrics, SchedulerMetrics
 from moorage.schedule.live.pod_feed import SHAPES_TO_SPARE, Assumptions, PodFeed
+from moorage.schedule.live.unreadable_values import UnreadableReports
 from moorage.schedule.live.volume_binder import DEFAULT_TIMEOUT_SECONDS, VolumeBinder
 from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.spread_domains import DefaultSelectors
@@ -73,7 +74,7 @@ class LiveScheduler:
         )
         metrics = metrics or Metrics()
         self._metrics = SchedulerMetrics(metrics, self.scheduler, self.assumptions)
-        self._warnings = TaintWarnings(self.scheduler, gates)
+        self._unreadable = UnreadableReports(self.scheduler, metrics, recorder, clock)
         self.informers = [Informer(client, kind, self.feed.handler(kind)) for kind in kinds]
         watched_pods = next(informer for informer in self.informers if informer.kind is KINDS.POD)
         claims = ClaimBinder(
@@ -160,9 +161,10 @@ class LiveScheduler:
                     _LOG.exception("Error scheduling pod; retrying", pod=tried)
                 return True
             if action is None:
+                self._unreadable.write()
                 return bool(feed)
             now = clock()
-            self._warnings.look(action.record)
+            self._unreadable.look(action.record, action.pod.scheduler)
             if isinstance(action, Bind):
                 self._metrics.bind_chosen(action, now - began)
             else:
@@ -174,7 +176,7 @@ class LiveScheduler:
 
     async def _rest(self) -> None:
         """Wait until something arrives, or until the queue's next timer."""
-        seconds = self.scheduler.queue.next_time() - self._clock()
+        seconds = min(self.scheduler.queue.next_time(), self._unreadable.next_time()) - self._clock()
         if seconds == float("inf"):
             await self._wakened.wait()
             return

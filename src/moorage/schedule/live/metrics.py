@@ -1,4 +1,4 @@
-"""Keep the scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500; warn about taints.
+"""Keep the scheduler's metrics, under Kubernetes' names, and those of KEP-5471 and KEP-5500.
 
 A pod costs a few additions; the queue, the cluster and caches are read when metrics are scraped. Preparing and
 searching all nodes happens once for a shape, and is always measured; of one attempt in ten, each plugin is measured for
@@ -13,19 +13,9 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
-import msgspec
-import numpy as np
-
-from moorage.columns.cluster import Cluster, PodRecord
 from moorage.match.devices.claims import FAILED, TIMED_OUT, waiting_devices
 from moorage.match.evaluation.accounts import Undecided
-from moorage.match.operators import TOLERATION, comparison_of
-from moorage.match.taint_messages import TolerationLog
-from moorage.match.tolerations import TolerationSet, compile_tolerations
-from moorage.model.gates import GateSet
 from moorage.model.types.devices import ResourceClaim
-from moorage.model.types.node import Taint
-from moorage.model.types.pod import Toleration
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.third_party import PluginError
 from moorage.schedule.cycle import Bind, NoNode, Scheduler
@@ -124,7 +114,6 @@ def _refusal(plugin: Plugin[Any]) -> str:
     return (plugin.refuses_with or Code.UNSCHEDULABLE).value
 
 
-_REMEMBERED = 1 << 16
 _QUEUES = (QueueState.ACTIVE, QueueState.BACKOFF, QueueState.UNSCHEDULABLE, QueueState.GATED)
 
 
@@ -326,63 +315,6 @@ def _taint_plugins(scheduler: Scheduler) -> Iterator[tuple[str, TaintToleration]
         for plugin in engine.profile.filters:
             if isinstance(plugin, TaintToleration):
                 yield name, plugin
-
-
-class _Reader(msgspec.Struct, eq=False):
-    """A list of tolerations that compare values, and how many lists of taints it has seen."""
-
-    tolerations: TolerationSet
-    seen: int = 0
-
-
-class TaintWarnings:
-    """Logs taint values that a pod's tolerations would compare but cannot parse, once per distinct taint.
-
-    A value that is not an integer is a warning, one that is not a version an error, as KEP-5471 and KEP-5721 ask; an
-    expression that fails is logged with its error.
-    """
-
-    def __init__(self, scheduler: Scheduler, gates: GateSet) -> None:
-        self._cluster: Cluster = scheduler.cluster
-        self._gates = gates
-        self._readers: dict[tuple[Toleration, ...], _Reader] = {}
-        self._log = TolerationLog("scheduler", _REMEMBERED)
-        for _, plugin in _taint_plugins(scheduler):
-            plugin.evaluation_failed = self._log.expression_failed
-
-    def look(self, record: PodRecord) -> None:
-        """Check the taints that are new since a pod with these tolerations was last tried."""
-        tolerations = tuple(record.shape.spec.tolerations)
-        if not any(comparison_of(toleration.operator, TOLERATION) for toleration in tolerations):
-            return
-        reader = self._readers.get(tolerations)
-        if reader is None:
-            comparing = [toleration for toleration in tolerations if not toleration.expression]
-            reader = self._readers[tolerations] = _Reader(compile_tolerations(comparing, self._gates))
-        if reader.seen < len(self._cluster.nodes.taint_sets.sets):
-            self._read(reader, record)
-
-    def _read(self, reader: _Reader, record: PodRecord) -> None:
-        sets = self._cluster.nodes.taint_sets.sets
-        for code in range(reader.seen, len(sets)):
-            for taint in sets[code]:
-                for matcher in reader.tolerations.matchers:
-                    why = matcher.unreadable(taint)
-                    if why is not None:
-                        self._tell(taint, matcher.toleration.operator, why, code, record)
-                        break
-        reader.seen = len(sets)
-
-    def _tell(self, taint: Taint, operator: str, why: str, code: int, record: PodRecord) -> None:
-        nodes = self._cluster.nodes
-        slots = np.flatnonzero((nodes.taints == code) & nodes.alive).tolist()
-        if not slots or not self._log.is_new("taint", taint.key, taint.value, taint.effect, operator):
-            return
-        where: dict[str, Any] = {"node": nodes.node(slots[0]).metadata.name}
-        if len(slots) > 1:
-            where["moreNodes"] = len(slots) - 1
-        noun = "number" if operator in NUMERIC_OPERATORS else "version"
-        self._log.unreadable(noun, taint, why, where, pod=record.key)
 
 
 class ClaimMetrics:

@@ -3,11 +3,13 @@
 A node passes if it has every label of `spec.nodeSelector` and matches one of the required terms; the weights of the
 preferred terms that match are added up. Terms that all name nodes narrow the search to those before any filter runs.
 Kubernetes: pkg/scheduler/framework/plugins/nodeaffinity.
-Differs: Semver* operators behind their gate, which the reason names where it is off; evaluated once per distinct label
-value; a preferred term that does not parse adds nothing instead of failing the pod.
+Differs: Semver* operators behind their gate, which the reason names where it is off, as it names a label's value that
+cannot be compared; evaluated once per distinct label value; a preferred term that does not parse adds nothing instead
+of failing the pod.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -21,6 +23,7 @@ from moorage.columns.selector_masks import (
     selector_predicate,
 )
 from moorage.columns.shape import Shape
+from moorage.match.comparison import with_obstacle
 from moorage.match.node_selector import (
     NodeSelectorMatcher,
     PreferredTerms,
@@ -29,6 +32,7 @@ from moorage.match.node_selector import (
     compile_preferred_terms,
     compile_required_node_affinity,
     gate_obstacle,
+    label_obstacle,
 )
 from moorage.match.requirement import aggregate
 from moorage.model.gates import GateSet
@@ -44,9 +48,11 @@ from moorage.schedule.framework.plugin import (
     Plugin,
     Prepared,
     Scores,
+    UnreadableOn,
     Verdict,
     unresolvable,
 )
+from moorage.schedule.plugins.unreadable_labels import UnreadableLabels
 
 POD_REASON = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_REASON = "node(s) didn't match scheduler-enforced node affinity"
@@ -63,6 +69,8 @@ class _Want(msgspec.Struct, eq=False):
     added: NodePredicate | None
     preferred: tuple[WeightedSum, ...]
     reason: str
+    unreadable: UnreadableLabels
+    added_unreadable: UnreadableLabels | None
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
@@ -80,6 +88,7 @@ class NodeAffinity(Plugin[_Want]):
 
     name = "NodeAffinity"
     reads_pods = False
+    reads_values = True
     normalization = Normalization.UP
     refuses_with = Code.UNRESOLVABLE
     requeue_on = (on(EventKind.NODE_ADDED, EventKind.NODE_LABELS, hint=_verdict_changed),)
@@ -108,14 +117,16 @@ class NodeAffinity(Plugin[_Want]):
             return SKIP
         required_of = compile_required_node_affinity(spec.nodeSelector, spec.affinity, self._gates)
         preferred = (self._added_preferred, compile_preferred_terms(wishes, self._gates))
-        obstacle = gate_obstacle(required, self._gates)
+        obstacle = gate_obstacle(required, self._gates, "the scheduler")
         want = _Want(
             required_of,
             required_predicate(required_of, nodes),
             self._added,
             selector_predicate(self._added, nodes) if self._added is not None else None,
             tuple(preferred_sum(terms, nodes) for terms in preferred if terms.terms),
-            f"{POD_REASON} ({obstacle} in the scheduler)" if obstacle else POD_REASON,
+            with_obstacle(POD_REASON, obstacle),
+            UnreadableLabels(required_of, nodes),
+            UnreadableLabels(self._added, nodes) if self._added is not None else None,
         )
         only_nodes = _named_nodes(required) if required is not None else None
         rejection = unresolvable(CONFLICT_REASON) if only_nodes is not None and not only_nodes else None
@@ -137,12 +148,25 @@ class NodeAffinity(Plugin[_Want]):
         objections = [*added, *want.required_of.objections(labels, name)]
         if not objections:
             return None
+        reason = (
+            _reason(ENFORCED_REASON, want.added_unreadable, slot)
+            if added
+            else _reason(want.reason, want.unreadable, slot)
+        )
         details, gaps = zip(*objections, strict=True)
-        return Verdict(Code.UNRESOLVABLE, (ENFORCED_REASON if added else want.reason,), details, gaps)
+        return Verdict(Code.UNRESOLVABLE, (reason,), details, gaps)
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        enforced = 0 if want.added is None else int(np.count_nonzero(~want.added.mask()[slots]))
-        return +Counter({ENFORCED_REASON: enforced, want.reason: len(slots) - enforced})
+        counted: Counter[str] = Counter()
+        if want.added is not None and want.added_unreadable is not None:
+            passes = want.added.mask()[slots]
+            counted = want.added_unreadable.reasons(slots[~passes], ENFORCED_REASON)
+            slots = slots[passes]
+        return +(counted + want.unreadable.reasons(slots, want.reason))
+
+    def unreadable(self, want: _Want, cluster: Cluster) -> Sequence[UnreadableOn]:
+        added = want.added_unreadable.everywhere() if want.added_unreadable is not None else []
+        return [*added, *want.unreadable.everywhere()]
 
     # -- score --------------------------------------------------------------------------------------------------
 
@@ -154,6 +178,10 @@ class NodeAffinity(Plugin[_Want]):
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
         return sum(preferred.at(slot) for preferred in want.preferred)
+
+
+def _reason(reason: str, unreadable: UnreadableLabels | None, slot: int) -> str:
+    return with_obstacle(reason, label_obstacle(unreadable.at(slot) if unreadable is not None else None))
 
 
 def _named_nodes(required: NodeSelector) -> frozenset[str] | None:

@@ -7,7 +7,7 @@ evaluated once per distinct list of taints.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.node_table import NodeTable
 from moorage.columns.shape import Shape
 from moorage.columns.slots import TaintSet
-from moorage.match.comparison import ABSENT, CANONICAL_INTEGER, DIFFERS, value_gap
+from moorage.match.comparison import ABSENT, CANONICAL_INTEGER, DIFFERS, Unreadable, value_gap, with_obstacle
 from moorage.match.evaluation.accounts import Account, Undecided
 from moorage.match.operators import TOLERATION, comparison_of, comparisons_in
+from moorage.match.taint_messages import taint_facts
 from moorage.match.tolerations import TolerationMatcher, TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.types.node import Taint
@@ -34,6 +36,7 @@ from moorage.schedule.framework.plugin import (
     Plugin,
     Prepared,
     Scores,
+    UnreadableOn,
     Verdict,
 )
 
@@ -58,9 +61,8 @@ def _gap(matcher: TolerationMatcher, taint: Taint) -> float:
 
 
 def untolerated_reason(taint: Taint, tolerations: TolerationSet) -> str:
-    """Name the taint, and what keeps a toleration for it from being compared: a gate, or an unreadable value."""
-    why = tolerations.obstacle(taint)
-    return f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}{f' ({why})' if why else ''}"
+    """Name the taint, and what keeps a toleration from being compared: a gate, an unreadable value, a failure."""
+    return with_obstacle(f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}", tolerations.obstacle(taint))
 
 
 class _Want:
@@ -70,7 +72,20 @@ class _Want:
     not suffice for all others.
     """
 
-    __slots__ = ("_evaluations", "_numeric", "_unasked", "all", "first", "gave_up", "passes", "soft", "soft_counts")
+    __slots__ = (
+        "_evaluations",
+        "_numeric",
+        "_reading",
+        "_unasked",
+        "_unread",
+        "_unread_on",
+        "all",
+        "first",
+        "gave_up",
+        "passes",
+        "soft",
+        "soft_counts",
+    )
 
     def __init__(self, every: TolerationSet, soft: TolerationSet, evaluations: Counter[tuple[str, str]]) -> None:
         self.all = every
@@ -82,12 +97,21 @@ class _Want:
         self.soft_counts: NDArray[np.int64] = np.zeros(0, np.int64)
         self.gave_up = False
         self._unasked: set[int] = set()
+        self._reading = [
+            m
+            for m in every.matchers
+            if not m.never and (m.toleration.expression or comparison_of(m.toleration.operator, TOLERATION))
+        ]
+        #: By value that cannot be compared: what logs say of it, and the codes of the taint lists that have it.
+        self._unread: dict[Unreadable, tuple[dict[str, str], list[int]]] = {}
+        self._unread_on: tuple[int, int, list[UnreadableOn]] = (0, -1, [])
 
     def learn(self, cluster: Cluster) -> None:
         """Evaluate the taint lists that appeared since the last time. Raises Undecided."""
         sets = cluster.nodes.taint_sets.sets
         if self._unasked and not self._unasked.isdisjoint(_in_use(cluster)):
             self.first, self._unasked = [], set()
+            self._unread, self._unread_on = {}, (0, -1, [])
         if len(self.first) == len(sets):
             return
         first = self._ask_all(cluster) if self.all.account is not None else self._ask(sets[len(self.first) :])
@@ -139,6 +163,33 @@ class _Want:
         self.gave_up |= self.all.is_expensive and any(self.all.gave_up(taint) for taint in blocking)
         return first
 
+    def unreadable(self, nodes: NodeTable) -> list[UnreadableOn]:
+        """Return the taints that a toleration cannot compare, or for which an expression failed."""
+        if not self._reading:
+            return []
+        seen, generation, found = self._unread_on
+        if seen != len(self.first):
+            self._read(nodes.taint_sets.sets, min(seen, len(self.first)))
+        if seen != len(self.first) or generation != nodes.generation:
+            found = []
+            for one, (facts, codes) in self._unread.items():
+                slots = np.flatnonzero(np.isin(nodes.taints, codes) & nodes.alive)
+                if len(slots):
+                    found.append(UnreadableOn(one, slots, facts))
+            self._unread_on = len(self.first), nodes.generation, found
+        return found
+
+    def _read(self, sets: list[TaintSet], seen: int) -> None:
+        for code in range(seen, len(self.first)):
+            for taint in sets[code]:
+                for matcher in self._reading:
+                    found = matcher.unreadable(taint)
+                    if found is not None:
+                        facts = taint_facts(taint, matcher.toleration)
+                        codes = self._unread.setdefault(found, (facts, []))[1]
+                        if code not in codes[-1:]:
+                            codes.append(code)
+
     def _count(self, taints: TaintSet) -> None:
         for taint in taints:
             for matcher in self._numeric:
@@ -162,10 +213,11 @@ def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) 
 
 
 class TaintToleration(Plugin[_Want]):
-    """The TaintToleration plugin. `evaluation_failed` is called with CEL's errors."""
+    """The TaintToleration plugin. `evaluation_errors` counts CEL's errors, `unreadable` tells of them."""
 
     name = "TaintToleration"
     reads_pods = False
+    reads_values = True
     normalization = Normalization.DOWN
     refuses_with = Code.UNRESOLVABLE
     requeue_on = (
@@ -178,7 +230,6 @@ class TaintToleration(Plugin[_Want]):
         self.programs = programs
         self.numeric_evaluations: Counter[tuple[str, str]] = Counter()
         self.evaluation_errors = 0
-        self.evaluation_failed: Callable[[str, Taint, str], None] = lambda expression, taint, error: None
         # Shapes that differ in all but their tolerations share what was learned about the taints of a cluster.
         self._wants: WeakKeyDictionary[Cluster, dict[tuple[Toleration, ...], _Want]] = WeakKeyDictionary()
 
@@ -202,7 +253,6 @@ class TaintToleration(Plugin[_Want]):
 
     def _failed(self, expression: str, taint: Taint, error: str) -> None:
         self.evaluation_errors += 1
-        self.evaluation_failed(expression, taint, error)
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
         want.learn(cluster)
@@ -235,6 +285,9 @@ class TaintToleration(Plugin[_Want]):
             if taint is not None:  # two lists of taints may begin with the same untolerated one
                 counted[untolerated_reason(taint, want.all)] += int(nodes_with[code])
         return counted
+
+    def unreadable(self, want: _Want, cluster: Cluster) -> Sequence[UnreadableOn]:
+        return want.unreadable(cluster.nodes)
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
         want.learn(cluster)

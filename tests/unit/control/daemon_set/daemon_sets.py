@@ -14,13 +14,14 @@ from moorage.control.daemon_set.controller import DaemonSetController
 from moorage.control.framework.controller import Controller
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import KINDS
+from moorage.telemetry.metrics import Metrics
 
 Raw = dict[str, Any]
 ON_DELETE = {"type": "OnDelete"}
 
 
-def only_daemon_sets(gates: GateSet | None = None) -> Iterable[Controller]:
-    return (DaemonSetController(controller_context(gates or default_gates())),)
+def only_daemon_sets(gates: GateSet | None = None, metrics: Metrics | None = None) -> Iterable[Controller]:
+    return (DaemonSetController(controller_context(gates or default_gates(), metrics)),)
 
 
 def daemon_set(name: str = "agent", image: str = "one", pod_spec: Raw | None = None, **spec: Any) -> Raw:
@@ -85,10 +86,15 @@ class Daemons(NamedTuple):
 
 @asynccontextmanager
 async def daemons(
-    nodes: int = 3, *, gates: GateSet | None = None, server_gates: GateSet | None = None, **times: Any
+    nodes: int = 3,
+    *,
+    gates: GateSet | None = None,
+    server_gates: GateSet | None = None,
+    metrics: Metrics | None = None,
+    **times: Any,
 ) -> AsyncIterator[Daemons]:
     async with (
-        VirtualCluster.running(lambda: only_daemon_sets(gates), gates=server_gates or gates) as cluster,
+        VirtualCluster.running(lambda: only_daemon_sets(gates, metrics), gates=server_gates or gates) as cluster,
         VirtualNodes.running(cluster, **times) as kubelets,
     ):
         for number in range(nodes):

@@ -44,13 +44,37 @@ def test_expressions_are_counted_where_they_are_compiled() -> None:
 async def test_taints_that_cannot_be_compared_are_told_once(
     toleration: dict[str, Any], text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with daemons(0, gates=ALL_ON) as found:
+    metrics = Metrics()
+    async with daemons(0, gates=ALL_ON, metrics=metrics) as found:
         await add_node(found.cluster, "odd", taints=[taint("sla", "none")])
         await found.create(daemon_set(pod_spec={"tolerations": [toleration]}))
         assert await found.where() == []
         await change_node(found.cluster, "odd", {"metadata": {"labels": {"a": "b"}}})
         await found.cluster.settle(5)
-    assert log_text(caplog).count(text) == 1
+        operator = toleration.get("operator", "expression")
+        labels = f'source="taint",key="sla",operator="{operator}"'
+        assert f"daemonset_controller_unreadable_values_total{{{labels}}}" in metrics.render()[0].decode()
+    (line,) = (line for line in log_text(caplog).splitlines() if text in line)
+    assert 'node="odd"' in line
+    assert 'daemonset="default/agent"' in line
+
+
+async def test_a_label_that_cannot_be_compared_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    terms = [{"matchExpressions": [{"key": "version", "operator": "SemverGt", "values": ["1.0"]}]}]
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+    metrics = Metrics()
+    with caplog.at_level(1, "moorage"):
+        async with daemons(0, gates=ALL_ON, metrics=metrics) as found:
+            await add_node(found.cluster, "odd", labels={"version": "1.2.x"})
+            await found.create(daemon_set(pod_spec={"affinity": affinity}))
+            assert await found.where() == []
+            await change_node(found.cluster, "odd", {"metadata": {"labels": {"a": "b"}}})
+            await found.cluster.settle(5)
+            labels = 'source="label",key="version",operator="SemverGt"'
+            assert f"daemonset_controller_unreadable_values_total{{{labels}}} 2" in metrics.render()[0].decode()
+    (line,) = (line for line in log_text(caplog).splitlines() if "failed to parse label value" in line)
+    for fact in ('node="odd"', 'daemonset="default/agent"', 'label="version=1.2.x"'):
+        assert fact in line
 
 
 async def test_revisions_without_their_label_get_it() -> None:

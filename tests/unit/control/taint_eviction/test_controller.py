@@ -266,9 +266,10 @@ async def test_expressions_have_a_cache_of_their_own_with_counters(cluster: Virt
     [
         (tolerates("t", "Gt", "5"), "95.5", "failed to parse taint value as integer for numeric comparison"),
         (tolerates("t", "SemverGt", "1.2"), "x.y", "failed to parse taint value as semantic version"),
+        ({"expression": "int(taint.value) > 5"}, "x.y", "A toleration's expression failed"),
     ],
 )
-async def test_a_taint_that_cannot_be_compared_is_told_once(
+async def test_a_taint_that_cannot_be_compared_is_told_once_and_counted_for_each_pod(
     toleration: Raw, value: str, said: str, caplog: pytest.LogCaptureFixture, cluster: VirtualCluster
 ) -> None:
     await cluster.client.create(KINDS.NODE, node("n", taint("t", value)))
@@ -281,6 +282,8 @@ async def test_a_taint_that_cannot_be_compared_is_told_once(
     assert 'node="n"' in lines[0]
     assert f'taint="t={value}:NoExecute"' in lines[0]
     assert 'pod="default/p0"' in lines[0]
+    labels = f'{{source="taint",key="t",operator="{toleration.get("operator", "expression")}"}}'
+    assert value_of(cluster, f"taint_eviction_controller_unreadable_values_total{labels}") >= 3
 
 
 async def test_a_time_in_the_future_is_noticed_anew(cluster: VirtualCluster) -> None:

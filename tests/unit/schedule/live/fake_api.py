@@ -38,6 +38,7 @@ class FakeApi:
         self.calls: list[tuple[str, str]] = []
         self.fate: Callable[[str, str], Fate] = lambda verb, key: Fate.OK
         self.recorded: list[tuple[str, str, str]] = []
+        self.rewritten: list[tuple[str, str, str, str, int]] = []
         self.recorded_by: list[tuple[str, Raw]] = []
         self._news = asyncio.Event()
         self._uid = 0
@@ -269,6 +270,9 @@ class FakeApi:
     ) -> None:
         self.recorded.append((regarding["name"], reason, note))
         self.recorded_by.append((by, regarding))
+
+    def rewrite(self, regarding: Raw, reason: str, name: str, note: str, count: int, *, by: str) -> None:
+        self.rewritten.append((regarding["name"], reason, name, note, count))
 
 
 __all__ = ["ApiError", "FakeApi", "Fate"]

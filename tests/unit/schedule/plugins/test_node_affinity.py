@@ -10,7 +10,7 @@ from moorage.model.gates import default_gates, gates_from
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity as NodeAffinityView
 from moorage.model.types.pod import PreferredSchedulingTerm
-from moorage.schedule.framework.plugin import Code
+from moorage.schedule.framework.plugin import Code, check_plugin
 from moorage.schedule.plugins.node_affinity import CONFLICT_REASON, ENFORCED_REASON, POD_REASON, NodeAffinity
 
 GATES = default_gates()
@@ -196,3 +196,65 @@ def test_the_reason_says_that_the_gate_is_off_in_the_scheduler() -> None:
     reason = f"{POD_REASON} (operator SemverGt needs the feature gate {gate} in the scheduler)"
     assert {verdict.reasons for verdict in verdicts(asked).values()} == {(reason,)}
     assert verdicts(alone(NodeAffinity(SEMVER), cluster(), pod(**spec)))["c"].reasons == (POD_REASON,)
+
+
+VERSION_ODD = f"{POD_REASON} ({{version: 1.2.x}} is not a semantic version)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (required(labels(requirement("version", "SemverGt", "1.0"))), VERSION_ODD),
+        (required(labels(requirement("version", "SemverEq", "1.0"), requirement("disk", "In", "ssd"))), VERSION_ODD),
+        # Another label keeps the node away, whatever its version is.
+        (required(labels(requirement("version", "SemverGt", "1.0"), requirement("disk", "In", "hdd"))), POD_REASON),
+        ({"nodeSelector": {"disk": "hdd"}, **required(labels(requirement("version", "SemverGt", "1.0")))}, POD_REASON),
+        (
+            required(labels(requirement("disk", "In", "hdd")), labels(requirement("version", "SemverGt", "1.0"))),
+            VERSION_ODD,
+        ),
+        (
+            required(
+                {
+                    **labels(requirement("version", "SemverGt", "1.0")),
+                    **fields(requirement("metadata.name", "NotIn", "n")),
+                }
+            ),
+            POD_REASON,
+        ),
+        (required(labels(requirement("missing", "SemverGt", "1.0"))), POD_REASON),
+        # Every release has Gt and Lt: the reason is recorded from Kubernetes, and the details name the label.
+        (required(labels(requirement("version", "Gt", "1"))), POD_REASON),
+    ],
+)
+def test_the_reason_names_a_label_that_cannot_be_compared(spec: dict[str, Any], reason: str) -> None:
+    there = cluster_of(node("n", {"version": "1.2.x", "disk": "ssd"}))
+    asked = alone(NodeAffinity(SEMVER), there, pod(**spec))
+    assert verdicts(asked)["n"].reasons == (reason,)
+    item = asked.filters[0]
+    check_plugin(item.plugin, there, asked.shape, item.prepared)
+
+
+def test_logs_and_metric_hear_of_every_operator() -> None:
+    there = cluster_of(
+        node("a", {"gen": "x"}), node("b", {"gen": "y"}), node("c", {"gen": "x"}), node("d", {"gen": "9"})
+    )
+    plugin = NodeAffinity(SEMVER)
+    asked = alone(plugin, there, pod(**required(labels(requirement("gen", "Gt", "9")))))
+    (verdict,) = (verdict for name, verdict in verdicts(asked).items() if name == "b")
+    assert verdict.details == ('label gen=y: "y" is not a 64-bit integer',)
+    found = plugin.unreadable(asked.filters[0].prepared.want, there)
+    assert [(one.found.value, one.found.operator, one.slots.tolist()) for one in found] == [
+        ("x", "Gt", [0, 2]),
+        ("y", "Gt", [1]),
+    ]
+
+
+def test_the_profiles_affinity_names_the_label_too() -> None:
+    term = NodeSelectorTerm(matchExpressions=(NodeSelectorRequirement("version", "SemverGt", ("1.0",)),))
+    added = NodeAffinityView(requiredDuringSchedulingIgnoredDuringExecution=NodeSelector((term,)))
+    there = cluster_of(node("n", {"version": "1.2.x"}))
+    asked = alone(NodeAffinity(SEMVER, added), there, pod())
+    assert verdicts(asked)["n"].reasons == (f"{ENFORCED_REASON} ({{version: 1.2.x}} is not a semantic version)",)
+    item = asked.filters[0]
+    check_plugin(item.plugin, there, asked.shape, item.prepared)

@@ -65,6 +65,17 @@ def test_the_reason_names_the_first_taint_and_the_details_all_of_them() -> None:
         ({"key": "sla", "operator": "Gt", "value": "9"}, "8", ""),
         ({"key": "sla", "operator": "Equal", "value": "9"}, "high", ""),
         ({"expression": "taint.value == 'low'"}, "high", ""),
+        (
+            {"expression": "int(taint.value) > 9"},
+            "high",
+            "the expression failed: type conversion error from 'string' to 'int'",
+        ),
+        (
+            {"expression": "semver(taint.value).major() > 9"},
+            "high",
+            "the expression failed: No Major.Minor.Patch elements found",
+        ),
+        ({"expression": "[1, 2][size(taint.value)] == 1"}, "high", "the expression failed: index out of bounds: 4"),
     ],
 )
 def test_the_reason_says_that_a_value_could_not_be_read(toleration: dict[str, Any], value: str, why: str) -> None:
@@ -75,6 +86,42 @@ def test_the_reason_says_that_a_value_could_not_be_read(toleration: dict[str, An
     item = asked.filters[0]
     assert item.plugin.reasons(item.prepared.want, cluster, np.array([0])) == {reason: 1}
     assert why.partition("} ")[2] in verdicts(asked)["a"].details[0]
+    found = item.plugin.unreadable(item.prepared.want, cluster)
+    assert [(one.found.key, one.slots.tolist()) for one in found] == ([("sla", [0])] if why else [])
+
+
+def test_a_long_error_of_an_expression_is_cut_in_the_reason_and_whole_in_the_details() -> None:
+    value = "x" * 63
+    expression = f"{{'a': 1}}[taint.value + '{'y' * 400}'] == 1"
+    cluster = cluster_of(node("a", taints=[taint("sla", value)]))
+    verdict = verdicts(alone(TaintToleration(EVERYTHING), cluster, pod(tolerations=[{"expression": expression}])))["a"]
+    (reason,) = verdict.reasons
+    assert reason.startswith(f"node(s) had untolerated taint {{sla: {value}}} (the expression failed: no such key: x")
+    assert reason.endswith("...)")
+    assert len(reason) < 300
+    assert "y" * 400 in verdict.details[0]
+
+
+def test_nodes_that_get_and_lose_an_unreadable_taint_are_followed() -> None:
+    plugin = TaintToleration(EVERYTHING)
+    cluster = cluster_of(node("a", taints=[taint("sla", "high")]), node("b", taints=[taint("sla", "950")]))
+    asked = alone(plugin, cluster, pod(tolerations=[{"key": "sla", "operator": "Gt", "value": "9"}]))
+
+    def unreadable() -> list[tuple[str, list[str]]]:
+        assert passing(asked) is not None
+        found = plugin.unreadable(asked.filters[0].prepared.want, cluster)
+        return [
+            (one.found.value, sorted(cluster.nodes.node(slot).metadata.name for slot in one.slots.tolist()))
+            for one in found
+        ]
+
+    assert unreadable() == [("high", ["a"])]
+    cluster.update_node(node("b", taints=[taint("sla", "high")]))
+    cluster.add_node(node("c", taints=[taint("sla", "low")]))
+    assert unreadable() == [("high", ["a", "b"]), ("low", ["c"])]
+    cluster.update_node(node("a", taints=[taint("sla", "950")]))
+    cluster.update_node(node("b"))
+    assert unreadable() == [("low", ["c"])]
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,13 @@
 A node passes if every bound volume can be reached from it and every claim that waits for its pod finds a volume there,
 the smallest that will do, or can have one made. What is found for the node that is chosen is promised to the pod, so
 that no other gets it. Kubernetes: pkg/scheduler/framework/plugins/volumebinding.
-Differs: Semver* operators behind their gate; evaluated once per distinct node affinity; a claim that a pod names twice
-needs one volume; storage capacity is not scored.
+Differs: Semver* operators behind their gate, which the reason names where it is off, as it names a label's value that
+cannot be compared; evaluated once per distinct node affinity; a claim that a pod names twice needs one volume; storage
+capacity is not scored.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -17,14 +19,25 @@ import numpy as np
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.columns.storage import VolumeDecision
+from moorage.match.comparison import with_obstacle
+from moorage.match.node_selector import label_obstacle
 from moorage.match.volumes.claims import ClaimFacts, ClaimState
 from moorage.model.gates import GateSet
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import SKIP, ChosenSlots, Code, Mask, Plugin, Prepared, Verdict, unresolvable
+from moorage.schedule.framework.plugin import (
+    SKIP,
+    ChosenSlots,
+    Code,
+    Mask,
+    Plugin,
+    Prepared,
+    UnreadableOn,
+    Verdict,
+    unresolvable,
+)
 from moorage.schedule.plugins.volumes.volume_needs import (
     BIND_CONFLICT,
     EVERYWHERE,
-    NOT_ENOUGH_SPACE,
     BoundVolume,
     Need,
     VolumeTopology,
@@ -32,7 +45,6 @@ from moorage.schedule.plugins.volumes.volume_needs import (
 )
 
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
-NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 _FEW = 64
 _MENTIONED = 3
@@ -139,6 +151,7 @@ class VolumeBinding(Plugin[_Want]):
     """The VolumeBinding plugin."""
 
     name = "VolumeBinding"
+    reads_values = True
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),
         on(EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED, hint=is_own_claim),
@@ -225,38 +238,48 @@ class VolumeBinding(Plugin[_Want]):
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         want.catch_up(cluster)
         reasons: dict[str, str] = {}
+        one = np.array([slot], np.int64)
         for volume in want.bound:
-            reason = volume.explain(cluster, slot)
-            if reason is not None:
+            why = volume.explain(cluster, slot)
+            if why is not None:
                 name = volume.volume.metadata.name
-                reasons[NODE_CONFLICT] = f'volume "{name}" of claim "{volume.claim}": {reason}'
+                reason = next(iter(volume.reasons(cluster, one)))
+                reasons[reason] = f'volume "{name}" of claim "{volume.claim}": {why}'
                 break
+        is_within_reach = not reasons
         choice = want.find(cluster, slot)
         if choice.need is not None:
             claim = choice.need.claim.metadata.name
-            reasons[choice.reason] = f'claim "{claim}": {_no_volume(choice.need, want, cluster, slot)}{choice.detail}'
-        if want.missing is not None and NODE_CONFLICT not in reasons:
+            detail = f'claim "{claim}": {_no_volume(choice.need, want, cluster, slot)}{choice.detail}'
+            reasons[_with_labels(choice, want, slot)] = detail
+        if want.missing is not None and is_within_reach:
             reasons[VOLUME_MISSING] = (
                 f'claim "{want.missing[0]}" is bound to volume "{want.missing[1]}", which is not there'
             )
         if not reasons:
             return None
-        order = [r for r in (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING) if r in reasons]
-        return Verdict(Code.UNRESOLVABLE, tuple(order), tuple(reasons[reason] for reason in order))
+        return Verdict(Code.UNRESOLVABLE, tuple(reasons), tuple(reasons.values()))
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        near = self._within_reach(want, cluster)[slots]
-        counted = Counter({NODE_CONFLICT: int(np.count_nonzero(~near))})
+        counted: Counter[str] = Counter()
+        near = slots
+        for volume in want.bound:
+            passes = volume.mask(cluster)[near]
+            counted.update(volume.reasons(cluster, near[~passes]))
+            near = near[passes]
         if want.missing is not None:
-            counted[VOLUME_MISSING] = int(np.count_nonzero(near))
+            counted[VOLUME_MISSING] = len(near)
         if want.needs:
             every = np.ones(cluster.nodes.slots.capacity, np.bool_)
             unserved = slots[~self._served(want, cluster, every)[slots]]
-            if any(need.provisioner for need in want.needs):
-                counted.update(want.find(cluster, slot).reason for slot in unserved.tolist())
+            if any(need.provisioner or _compares(need, want) for need in want.needs):
+                counted.update(_with_labels(want.find(cluster, slot), want, slot) for slot in unserved.tolist())
             else:
                 counted[BIND_CONFLICT] = len(unserved)
         return +counted
+
+    def unreadable(self, want: _Want, cluster: Cluster) -> Sequence[UnreadableOn]:
+        return [found for volume in want.bound for found in volume.unreadable()]
 
     # -- reserve ------------------------------------------------------------------------------------------------
 
@@ -272,6 +295,19 @@ class VolumeBinding(Plugin[_Want]):
 
     def unreserve(self, want: _Want, cluster: Cluster, record: PodRecord) -> None:
         cluster.storage.release(record.key)
+
+
+def _compares(need: Need, want: _Want) -> bool:
+    return need.pool is not None and any(want.topology.compares(code) for code in need.pool.codes(_MENTIONED))
+
+
+def _with_labels(choice: _Found, want: _Want, slot: int) -> str:
+    """Return the reason why a claim has no volume, with a label that a volume's affinity cannot compare."""
+    pool = choice.need.pool if choice.need is not None else None
+    if pool is None or choice.reason != BIND_CONFLICT:
+        return choice.reason
+    found = (label_obstacle(want.topology.unreadable(code, slot)) for code in pool.codes(_MENTIONED))
+    return with_obstacle(choice.reason, next((why for why in found if why), None))
 
 
 def _rejection(shape: Shape) -> Verdict | None:

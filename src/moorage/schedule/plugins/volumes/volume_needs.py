@@ -4,6 +4,7 @@ Kubernetes: volumebinding/binder.go; and FindMatchingVolume, which goes through 
 """
 
 from bisect import bisect_left, insort
+from collections import Counter
 from collections.abc import Callable, Mapping, Set
 from itertools import islice
 from typing import Any
@@ -18,8 +19,9 @@ from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.selector_masks import NodePredicate, SoleSlot, any_of, label_predicate, selector_predicate
 from moorage.columns.slots import Interner
 from moorage.columns.storage import Storage
+from moorage.match.comparison import Unreadable, with_obstacle
 from moorage.match.label_selector import compile_label_selector, conjunction
-from moorage.match.node_selector import NodeSelectorMatcher, compile_node_selector
+from moorage.match.node_selector import NodeSelectorMatcher, compile_node_selector, gate_obstacle
 from moorage.match.requirement import IN, SelectorError, compile_requirement
 from moorage.match.volumes.claims import SELECTED_NODE, ClaimFacts, claim_class
 from moorage.match.volumes.csi_migration import moved_affinity
@@ -28,10 +30,12 @@ from moorage.model.gates import GateSet
 from moorage.model.quantity import Quantity
 from moorage.model.types.node import NodeSelector
 from moorage.model.types.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
-from moorage.schedule.framework.plugin import Mask
+from moorage.schedule.framework.plugin import Mask, UnreadableOn
+from moorage.schedule.plugins.unreadable_labels import UnreadableLabels
 
 EVERYWHERE = 0
 Slots = NDArray[np.int64]
+NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
 BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -116,11 +120,38 @@ class VolumeTopology:
         matcher = self._matchers[code]
         return None if matcher is None else matcher.explain(self._nodes.node(slot).metadata.labels, "")
 
+    def compares(self, code: int) -> bool:
+        matcher = self._matchers[code]
+        return matcher is not None and matcher.compares
+
+    def unreadable(self, code: int, slot: int) -> Unreadable | None:
+        """Describe the label of a node that a volume's affinity cannot compare; None if there is none."""
+        matcher = self._matchers[code]
+        return None if matcher is None else matcher.unreadable(self._nodes.node(slot).metadata.labels, "")
+
+    def unreadable_labels(self, matcher: NodeSelectorMatcher) -> UnreadableLabels:
+        return UnreadableLabels(matcher, self._nodes)
+
+    def gate_obstacle(self, required: NodeSelector | None) -> str | None:
+        """Return which operator of an affinity needs which gate that is off in the scheduler."""
+        return gate_obstacle(required, self._gates, "the scheduler")
+
 
 class BoundVolume:
     """A bound volume, and from which nodes it can be reached."""
 
-    __slots__ = ("_matcher", "_moved", "_moved_matcher", "_plugin", "_predicate", "_sole", "claim", "volume")
+    __slots__ = (
+        "_matcher",
+        "_moved",
+        "_moved_matcher",
+        "_plugin",
+        "_predicate",
+        "_reason",
+        "_sole",
+        "_unreadable",
+        "claim",
+        "volume",
+    )
 
     def __init__(self, claim: str, volume: PersistentVolume, topology: VolumeTopology) -> None:
         self.claim = claim
@@ -128,6 +159,8 @@ class BoundVolume:
         required = required_of(volume)
         self._matcher: NodeSelectorMatcher | None = topology.compile(required) if required is not None else None
         self._predicate = topology.predicate(self._matcher) if self._matcher is not None else None
+        self._unreadable = topology.unreadable_labels(self._matcher) if self._matcher is not None else None
+        self._reason = with_obstacle(NODE_CONFLICT, topology.gate_obstacle(required))
         # On nodes where a driver took over, the driver's own labels count.
         moved = moved_affinity(volume)
         self._plugin = moved[0] if moved is not None else ""
@@ -152,6 +185,20 @@ class BoundVolume:
     def explain(self, cluster: Cluster, slot: int) -> str | None:
         matcher = self._moved_matcher if self._is_moved(cluster, slot) else self._matcher
         return None if matcher is None else matcher.explain(cluster.nodes.node(slot).metadata.labels, "")
+
+    def reasons(self, cluster: Cluster, slots: Slots) -> Counter[str]:
+        """Count why slots are out of reach: a gate that is off, and labels that cannot be compared, are named."""
+        if self._moved is None:
+            return Counter() if self._unreadable is None else self._unreadable.reasons(slots, self._reason)
+        is_moved = cluster.storage.attachments.moved(self._plugin)[slots] > 0
+        counted = Counter({NODE_CONFLICT: int(np.count_nonzero(is_moved))})
+        return (
+            counted if self._unreadable is None else counted + self._unreadable.reasons(slots[~is_moved], self._reason)
+        )
+
+    def unreadable(self) -> list[UnreadableOn]:
+        """Return the labels of nodes that the volume's affinity cannot compare."""
+        return self._unreadable.everywhere() if self._unreadable is not None else []
 
     def _is_moved(self, cluster: Cluster, slot: int) -> bool:
         return self._moved is not None and bool(cluster.storage.attachments.moved(self._plugin)[slot])
@@ -231,6 +278,10 @@ class VolumePool:
     def some(self, most: int) -> list[str]:
         """Return a few volumes, each with another node affinity."""
         return [entries[0][1] for entries in islice(self._by_code.values(), most)]
+
+    def codes(self, most: int) -> list[int]:
+        """Return the codes of a few node affinities, those of `some`."""
+        return list(islice(self._by_code, most))
 
     def __contains__(self, name: str) -> bool:
         return name in self._place_of

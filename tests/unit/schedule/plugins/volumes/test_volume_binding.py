@@ -26,14 +26,9 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates, Engine
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import diagnose
-from moorage.schedule.framework.plugin import Code, Profile
-from moorage.schedule.plugins.volumes.volume_binding import (
-    NODE_CONFLICT,
-    UNBOUND_IMMEDIATE,
-    VOLUME_MISSING,
-    VolumeBinding,
-)
-from moorage.schedule.plugins.volumes.volume_needs import BIND_CONFLICT, NOT_ENOUGH_SPACE
+from moorage.schedule.framework.plugin import Code, Profile, check_plugin
+from moorage.schedule.plugins.volumes.volume_binding import UNBOUND_IMMEDIATE, VOLUME_MISSING, VolumeBinding
+from moorage.schedule.plugins.volumes.volume_needs import BIND_CONFLICT, NODE_CONFLICT, NOT_ENOUGH_SPACE
 
 ZONE = "topology.kubernetes.io/zone"
 BINDING = VolumeBinding(default_gates())
@@ -139,6 +134,38 @@ def test_semver_operators_are_behind_their_gate() -> None:
     assert left(cluster, user("c")) == set()
     gates = gates_from({"TaintTolerationNodeAffinitySemverComparisonOperators": True})
     assert left(cluster, user("c"), VolumeBinding(gates)) == {"c"}
+
+
+FIRMWARE = "disk-firmware"
+GATE = "TaintTolerationNodeAffinitySemverComparisonOperators"
+ODD = f"({{{FIRMWARE}: 1.x}} is not a semantic version)"
+OFF = f"(operator SemverGt needs the feature gate {GATE} in the scheduler)"
+
+
+@pytest.mark.parametrize(
+    ("gate", "operator", "bound", "reasons"),
+    [
+        (True, "SemverGt", True, {"odd": f"{NODE_CONFLICT} {ODD}", "old": NODE_CONFLICT}),
+        (True, "SemverGt", False, {"odd": f"{BIND_CONFLICT} {ODD}", "old": BIND_CONFLICT}),
+        (True, "Gt", True, {"odd": NODE_CONFLICT, "old": NODE_CONFLICT}),
+        (False, "SemverGt", True, dict.fromkeys(("odd", "old", "new"), f"{NODE_CONFLICT} {OFF}")),
+    ],
+)
+def test_the_reason_names_a_label_that_a_volume_cannot_compare(
+    gate: bool, operator: str, bound: bool, reasons: dict[str, str]
+) -> None:
+    firmware = {"odd": "1.x", "old": "1", "new": "9"}
+    nodes = (node(name, labels={FIRMWARE: value}) for name, value in firmware.items())
+    far = volume("v", nodeAffinity=reachable_from(FIRMWARE, "1", operator=operator))
+    cluster = store(cluster_of(*nodes), storage_class(), far, claim("c", "v" if bound else ""))
+    asked = alone(VolumeBinding(gates_from({GATE: gate})), cluster, user("c"))
+    assert {name: verdict.reasons for name, verdict in verdicts(asked).items()} == {
+        name: (reason,) for name, reason in reasons.items()
+    }
+    item = asked.filters[0]
+    check_plugin(item.plugin, cluster, asked.shape, item.prepared)
+    found = [one.found.key for one in item.plugin.unreadable(item.prepared.want, cluster)]
+    assert found == ([FIRMWARE] if gate and bound else [])
 
 
 def test_the_refusal_names_volume_and_claim_and_label() -> None:
