@@ -161,6 +161,8 @@ def live_kubeconfig_option(function: Command) -> Command:
             kubeconfig = ""
         elif kubeconfig is None and os.environ.get("KUBECONFIG"):
             has_input = (others["paths"] or is_piped()) if "paths" in others else others.get("endpoints")
+            if sides := others.get("sides"):  # of --diff: the cluster is read if one of them is it
+                has_input = "live" not in sides
             if not has_input:
                 kubeconfig = ""
                 if click.get_current_context().invoked_subcommand is None:

@@ -144,12 +144,20 @@ class Planner:
         key = find_workload(base, rollout) if rollout else None
         what_if = WhatIf(simulation, self.inventory)
         watch = RolloutWatch(simulation, key) if key is not None else None
-        updated, difference = what_if.play(changes, lambda reader: reader.read(sources), before, key, until)
+        updated, difference = what_if.play(changes, self._reading(simulation, changes, sources), before, key, until)
         played = watch.rollout() if watch is not None else None
         if played is not None and key is not None and not played.completes:
             fixed_key = key
             played.fix = _find_fix(base, key, lambda fixed: self._restart_completes(fixed, fixed_key))
         return updated, difference, played
+
+    @staticmethod
+    def _reading(simulation: Simulation, changes: Changes, sources: Iterable[Source]) -> Callable[[Reader], None]:
+        """Return what reads the manifests of the changes; those of a comparison replace those before."""
+        diff = changes.diff
+        if diff is None:
+            return lambda reader: reader.read(sources)
+        return lambda reader: diff.read(reader, sources, simulation)
 
     def _restart_completes(self, inventory: Inventory, key: Key) -> bool:
         simulation = self.build(inventory)

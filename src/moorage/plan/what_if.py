@@ -13,6 +13,7 @@ from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
 from moorage.plan.departures import USER, Cause, Departure, DepartureLog
+from moorage.plan.difference.two_inputs import InputDiff
 from moorage.plan.evictions.forecast import forecast_evictions
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
@@ -50,6 +51,7 @@ class Difference(msgspec.Struct):
     pending: list[PodLine]
     failed: list[PodLine] = []  # those that their kubelets refuse
     upgrade: Upgrade | None = None
+    diff: InputDiff | None = None
 
     @property
     def evicted(self) -> list[Departure]:
@@ -112,12 +114,14 @@ class Changes(msgspec.Struct, frozen=True):
     adds: tuple[AddedNodes, ...] = ()
     labels: tuple[LabelChange, ...] = ()
     upgrade: PoolUpgrade | None = None
+    diff: InputDiff | None = None
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
 
     def described(self) -> list[str]:
         return [
+            *(self.diff.described() if self.diff is not None else ()),
             *(f"apply {name}" for name in self.files),
             *map(str, self.taints),
             *map(str, self.untaints),
@@ -189,7 +193,7 @@ class WhatIf:
             simulation.run_until(max(self._log.start + until, simulation.clock.now))
         updated = self._follower.update(before, self._inventory)
         difference = difference_of(changes.described(), before, updated, self._departures(), blocked)
-        difference.upgrade = upgrade
+        difference.upgrade, difference.diff = upgrade, changes.diff
         return updated, difference
 
     def _remove_nodes(self, names: Iterable[str]) -> None:

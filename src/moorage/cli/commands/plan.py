@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.diff_input import check_sides, with_sides
 from moorage.cli.options import (
     Command,
     all_option,
@@ -40,9 +41,10 @@ from moorage.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from moorage.dashboard.export.command_pages import PlanPage
+    from moorage.lint.sources import Source
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
     from moorage.plan.rollout import Rollout
@@ -67,6 +69,13 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @_what_if("remove", "removes", "NODE", "a node were gone")
 @_what_if("cordon", "cordons", "NODE", "a node were cordoned")
 @_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset, rs or rc were scaled")
+@click.option(
+    "--diff",
+    "sides",
+    nargs=2,
+    metavar="OLD NEW",
+    help="Compare two inputs: files, directories, -, git revisions (main:deploy/), or live as OLD.",
+)
 @click.option("--upgrade", "pool", metavar="SELECTOR", help="Play the upgrade of the nodes with these labels.")
 @click.option("--max-unavailable", metavar="N|N%", help="How many nodes --upgrade takes at a time.  [default: 1]")
 @click.option("--replace", "replaces", is_flag=True, help="Let --upgrade put new nodes in the place of the old ones.")
@@ -116,6 +125,7 @@ def command(
     removes: tuple[str, ...],
     cordons: tuple[str, ...],
     scales: tuple[str, ...],
+    sides: tuple[str, str] | None,
     pool: str | None,
     max_unavailable: str | None,
     replaces: bool,
@@ -154,6 +164,8 @@ def command(
       moorage plan cluster/ --taint node-1=maintenance=soon:NoExecute --drain node-2
       moorage plan cluster/ --taint '{pool=spot}=failure-probability=35:NoExecute' --label 'node-3=pool=spot'
       moorage plan cluster/ --rollout deployment/web
+      moorage plan nodes.yaml --diff main:deploy/ deploy/ --output markdown
+      moorage plan --context prod --diff live deploy/ --strict
       moorage plan cluster/ --upgrade pool=spot --max-unavailable 1 --label example.com/kubelet-version=v1.37.0
       moorage plan cluster/ --scale deployment/web=20 --add-nodes 2 --like node-1
       moorage plan cluster/ --at 10m --headroom
@@ -177,14 +189,34 @@ def command(
     from moorage.plan.what_if import Changes
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
-    if kubeconfig is not None:
+    if sides is not None:
+        others: dict[str, object] = {
+            "--change": files,
+            "--taint": taints,
+            "--untaint": untaints,
+            "--label": labels,
+            "--drain": drains,
+        }
+        others |= {"--remove": removes, "--cordon": cordons, "--scale": scales, "--upgrade": pool, "--like": like}
+        check_sides(sides, kubeconfig, form, others)
+    elif kubeconfig is not None:
         paths, files = (), (*paths, *files)
     elif not paths and not context:
         paths = piped_input("plan")
-    if (*paths, *files).count("-") > 1:
-        raise click.UsageError("Standard input can be read only once: for the cluster or for --change.")
+    if (*paths, *files, *(sides or ())).count("-") > 1:
+        raise click.UsageError(
+            "Standard input can be read only once: for the cluster, for --change or for one side of --diff."
+        )
     planner = make_planner(
-        kubeconfig, context, endpoints, namespace, gates, config, seed, component_gates, applies=bool(files)
+        kubeconfig,
+        context,
+        endpoints,
+        namespace,
+        gates,
+        config,
+        seed,
+        component_gates,
+        applies=bool(files) or sides is not None,
     )
     try:
         until = parse_time(at)
@@ -211,6 +243,7 @@ def command(
             planner,
             paths,
             changes,
+            sides,
             rollout,
             until,
             headroom=headroom,
@@ -232,6 +265,7 @@ def _plan(
     planner: Planner,
     paths: tuple[str, ...],
     changes: Changes,
+    sides: tuple[str, str] | None,
     rollout: str | None,
     until: float | None,
     *,
@@ -242,7 +276,11 @@ def _plan(
     from moorage.lint.sources import sources_of
 
     planner.load(sources_of(paths))
-    refuse_empty(planner.inventory, paths, allows_empty=allows_empty)
+    if sides is None:
+        refuse_empty(planner.inventory, paths, allows_empty=allows_empty)
+        sources: Iterable[Source] = sources_of(changes.files)
+    else:
+        changes, sources = with_sides(planner, changes, sides, allows_empty=allows_empty)
     simulation = planner.build(lives=until is not None)
     page = None
     if with_page:
@@ -251,7 +289,6 @@ def _plan(
         page = PlanPage(planner, simulation, changes, until, paths, rolls_out=bool(rollout))
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
     tick = progress.tick if progress is not None else lambda: None
-    sources = sources_of(changes.files)
     outcome, difference, played = planner.answer(
         simulation, changes, sources, rollout or "", until, headroom=headroom, tick=tick
     )

@@ -110,6 +110,7 @@ class Reader:
     ) -> None:
         self.inventory = inventory
         self.changed: dict[Key, Item | None] = {}
+        self.named: set[Key] = set()  # all that were read, also those that are refused
         self._gates = gates
         self._announces_updates = announces_updates
         self._known = known
@@ -194,6 +195,7 @@ class Reader:
         key = Key(kind.name, namespace, _text(raw, "name"))
         draft = Draft(document, raw, kind, key, place, _exists(raw, kind))
         self._order.setdefault(key)
+        self.named.add(key)
         if draft.existing or not kind.namespaced:
             self._take(draft)  # nothing else decides about it, so that its document need not be kept
         else:

@@ -103,4 +103,5 @@ def difference_data(difference: Difference) -> dict[str, Any]:
         "pending": as_data(difference.pending),
         "failed": as_data(difference.failed),
         **({"upgrade": as_data(difference.upgrade)} if difference.upgrade is not None else {}),
+        **({"diff": difference.diff.data()} if difference.diff is not None else {}),
     }
