@@ -15,7 +15,7 @@ import msgspec
 
 from moorage.match.evaluation.accounts import Undecided
 from moorage.match.taint_eviction import Eviction, When, decide_eviction, no_execute, tolerated_for
-from moorage.match.tolerations import ProgramCache, compile_tolerations
+from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.types.node import Node, Taint
@@ -74,6 +74,14 @@ def deadline_on(
     except Undecided:
         return NO_DEADLINE
     return deadline(taints, eviction, pod, now)
+
+
+def deadline_if_placed(taints: Iterable[Taint], tolerations: TolerationSet, now: float) -> Deadline:
+    """Return the deadline of a pod that is put on a node with these taints now: the shortest time counts."""
+    eviction = decide_eviction(taints, tolerations)
+    if eviction.when is not When.AFTER:
+        return Deadline(eviction.when, math.inf if eviction.when is When.NEVER else now, 0, eviction.because)
+    return Deadline(When.AFTER, now + eviction.seconds, eviction.seconds, eviction.because)
 
 
 def deadline(

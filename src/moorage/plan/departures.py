@@ -4,7 +4,7 @@ Pods leave because of taints, drains, removed nodes, pods of higher priority, or
 deletes them. What is read here is the API's log of deletions, from a given moment on.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
@@ -188,23 +188,25 @@ def evictions_of(simulation: Simulation) -> tuple[list[Departure], list[Eviction
 
 
 def _loops(simulation: Simulation, evicted: Iterable[tuple[Deletion, Departure]]) -> Iterator[EvictionLoop]:
-    """Return the workloads whose pods are evicted for the same reason as those that they replaced."""
+    """Return the workloads whose pods are evicted for the same reason as those that they replaced.
+
+    How often is the time from the eviction of a pod to that of the one that replaces it.
+    """
     names = OwnerNames(simulation)
-    times: dict[tuple[str, str], list[float]] = {}
-    for deletion, departure in evicted:
-        times.setdefault((departure.workload, departure.because), []).append(deletion.time)
-    repeated: dict[str, tuple[str, float]] = {}  # by workload: the reason, and when the next pod leaves
+    counts = Counter(departure.workload for _, departure in evicted)
+    replaced: dict[str, float] = {}  # by the successor: when its predecessor left
+    repeated: dict[str, tuple[str, float]] = {}  # by workload: the reason, and how many seconds lie between
     for deletion, departure in evicted:
         timer = Timer(deletion.pod, deletion.time, departure.because)
         if departure.workload and simulation.history.is_repetition(timer):
-            repeated.setdefault(departure.workload, (departure.because, deletion.time))
+            seconds = deletion.time - replaced.get(departure.pod, deletion.time)
+            repeated.setdefault(departure.workload, (departure.because, seconds))
+        if departure.replaced_by:
+            replaced[departure.replaced_by] = deletion.time
     for timer in simulation.evictions.timers():
         workload = names.of(timer.pod)
         if workload and simulation.history.is_repetition(timer):
-            repeated.setdefault(workload, (timer.because, timer.due))
-    for workload, (because, due) in repeated.items():
-        before = [time for time in times.get((workload, because), ()) if time < due]
-        seconds = round(due - max(before)) if before else 0
-        yield EvictionLoop(
-            workload, seconds, because, sum(len(one) for key, one in times.items() if key[0] == workload)
-        )
+            seconds = timer.due - replaced.get(timer.pod.key, timer.due)
+            repeated.setdefault(workload, (timer.because, seconds))
+    for workload, (because, seconds) in repeated.items():
+        yield EvictionLoop(workload, round(seconds), because, counts[workload])

@@ -11,15 +11,17 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import PodRecord
+from moorage.match.taint_eviction import When
+from moorage.plan.departures import EvictionLoop
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
-from moorage.plan.explain.afterwards import troubles_on
+from moorage.plan.explain.afterwards import consequences, deadline_here, deadline_there, refusals_on
 from moorage.plan.explain.cells import Cell, column
 from moorage.plan.explain.groups import Refused, plain_refusal, refused_nodes
 from moorage.plan.explain.remedies.trials import Suggestion, Together, passing
 from moorage.plan.explain.suggesting import Decision, Help, Suggesting, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
-from moorage.plan.pod_lines import State
+from moorage.plan.pod_lines import PodDeadline, State
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
@@ -106,6 +108,9 @@ class Explanation(msgspec.Struct):
     notes: tuple[Note, ...] = ()
     devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
     troubles: tuple[str, ...] = ()  # why it does not stay there: taints, or other gates of other components
+    #: For how long it stays there, if the node has NoExecute taints, and what follows.
+    deadline: PodDeadline | None = None
+    loop: EvictionLoop | None = None  # its workload's pods are evicted again and again
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
@@ -147,9 +152,13 @@ class _Explaining:
     def explanation(self) -> Explanation:
         record = self.target.record
         if record.slot < 0:
-            return self._explained(record)
-        with self.cluster.as_if_gone([record]):
-            return self._explained(record)
+            made = self._explained(record)
+        else:
+            with self.cluster.as_if_gone([record]):
+                made = self._explained(record)
+        goes_to = made.node if made.standing is Standing.FITS else ""
+        made.deadline, made.loop = consequences(self.simulation, self.target.pod, made.deadline, goes_to)
+        return made
 
     def _explained(self, record: PodRecord) -> Explanation:
         pod, nodes = self.target.pod, self.cluster.nodes
@@ -186,10 +195,7 @@ class _Explaining:
             made.devices = devices_of(pod.pod, self.world)
         else:
             self._decide(made, record, candidates)
-        if pod.state is State.EVICTING:
-            made.troubles = (f"it is {pod.message}",)
-        elif made.node in nodes.slot_of and made.standing not in _STANDINGS.values():
-            made.troubles = tuple(troubles_on(nodes.node(nodes.slot_of[made.node]), record.pod, self.settings))
+        self._look_ahead(made, record)
         if self.node:
             made.column = self._column(candidates, feasible, rows)
         decision = Decision(made.standing is Standing.BOUND, made.standing is Standing.PENDING, made.reason)
@@ -197,6 +203,22 @@ class _Explaining:
             decision, record, feasible
         )
         return made
+
+    def _look_ahead(self, made: Explanation, record: PodRecord) -> None:
+        """Say for how long the pod stays on its node, and whether it starts there."""
+        nodes = self.cluster.nodes
+        if made.standing in (Standing.BOUND, Standing.EVICTED):
+            made.deadline = deadline_here(self.target.pod, self.simulation)
+        if made.node not in nodes.slot_of or made.standing in _STANDINGS.values():
+            return
+        node, leaves = nodes.node(nodes.slot_of[made.node]), ""
+        if made.standing is not Standing.BOUND and (there := deadline_there(node, record.pod, self.simulation)):
+            seconds = there.seconds if there.leaves else None
+            made.deadline = PodDeadline(there.text, seconds, there.because)
+            leaves = f"there it {'is ' if there.when is When.NOW else ''}{there.text}" if there.leaves else ""
+        elif made.deadline is not None and made.deadline.seconds is not None:
+            leaves = f"it {made.deadline.text}"
+        made.troubles = (*([leaves] if leaves else ()), *refusals_on(node, record.pod, self.settings))
 
     def _decide(self, made: Explanation, record: PodRecord, candidates: Candidates) -> None:
         kept_out = self._kept_out()
@@ -288,6 +310,8 @@ def plain(told: Explanation) -> dict[str, Any]:
         "scores": as_data(told.rows),
         "devices": as_data(told.devices),
         "troubles": list(told.troubles),
+        "deadline": as_data(told.deadline),
+        "evictionLoop": as_data(told.loop),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),
         **plain_help(told.help),

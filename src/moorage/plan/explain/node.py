@@ -12,11 +12,12 @@ import msgspec
 
 from moorage.columns.cluster import PodRecord
 from moorage.control.framework.workloads import is_ready
+from moorage.plan.explain.afterwards import deadlines_of
 from moorage.plan.explain.groups import plain_refusal
 from moorage.plan.explain.target import TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.outcome import NodeLine, node_lines
-from moorage.plan.pod_lines import PlannedPod, planned_pods, record_of
+from moorage.plan.pod_lines import PlannedPod, PodDeadline, PodRows, record_of
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
@@ -52,6 +53,8 @@ class NodeExplanation(msgspec.Struct, frozen=True):
     line: NodeLine
     ready: str
     pods: tuple[str, ...]
+    #: By pod: when a taint makes it leave the node, or made it leave, and what follows.
+    deadlines: dict[str, PodDeadline]
     elsewhere: tuple[Elsewhere, ...]
     left_out: int = 0
     notes: tuple[Note, ...] = ()
@@ -64,11 +67,17 @@ def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alo
     simulation.controllers.work()
     simulation.scheduling.take_in()
     if not alone:
-        simulation.settle()
+        leaves = (timer.due for timer in simulation.evictions.timers() if timer.pod.view.spec.nodeName == name)
+        simulation.settle(before=min(leaves, default=float("inf")))
     slot = simulation.cluster.nodes.slot_of[name]
     here: list[str] = []
+    leaving: list[PlannedPod] = []
     groups: dict[tuple[str, bool], list[PlannedPod]] = {}
-    for pod in planned_pods(simulation):
+    for pod in PodRows(simulation).all():
+        if pod.node == name and pod.deadline is not None:
+            leaving.append(pod)
+        if not pod.is_present:
+            continue
         if pod.node == name:
             here.append(pod.key)
         elif not _is_daemon_elsewhere(pod):
@@ -83,6 +92,7 @@ def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alo
         line,
         "Ready" if is_ready(simulation.cluster.nodes.node(slot)) else "NotReady",
         tuple(here),
+        deadlines_of(simulation, leaving),
         tuple(sorted(found, key=lambda one: one.rank)),
         len(groups) - len(asked),
         tuple(dict.fromkeys((*inventory.notes, *assumption_notes(simulation, inventory)))),
@@ -139,6 +149,7 @@ def plain_node(told: NodeExplanation) -> dict[str, Any]:
         "resources": as_data(told.line.resources),
         "devices": as_data(told.line.devices),
         "pods": list(told.pods),
+        "deadlines": [{"pod": pod, **as_data(deadline)} for pod, deadline in told.deadlines.items()],
         "elsewhere": [
             {
                 "workload": one.workload,

@@ -164,9 +164,11 @@ def _wait_for_turn(simulation: Simulation, namespace: str, name: str) -> PodReco
         if _is_named(action.record.pod, namespace, name) and (isinstance(action, Bind) or action.victims):
             raise _ItsTurn(action)
 
+    # A pod that runs is explained while it does, whatever else takes its time.
+    leaves = (timer.due for timer in simulation.evictions.timers() if _is_named(timer.pod.view, namespace, name))
     simulation.scheduling.follow = follow
     try:
-        simulation.settle()
+        simulation.settle(before=min(leaves, default=float("inf")))
     except _ItsTurn as turn:
         record = turn.record
         if record.slot >= 0:

@@ -57,7 +57,17 @@ class ExplanationText(SuggestionText):
             yield from self._wrapped("  ", 4, f"But {trouble}", RED)
         if told.message:
             yield from self._wrapped("  ", 4, f"{told.reason}: {event_note(told.message)}")
+        yield from self._deadline(told)
         yield ""
+
+    def _deadline(self, told: Explanation) -> Iterator[str]:
+        """Print that the pod stays on a tainted node, or what follows when it has left; and its workload's loop."""
+        if told.deadline is not None and told.deadline.seconds is None:
+            yield from self._wrapped("  ", 4, f"It {told.deadline.text}")
+        elif told.deadline is not None and told.deadline.then:
+            yield from self._wrapped("  ", 4, f"Then {told.deadline.then}")
+        if told.loop is not None:
+            yield from self._wrapped("  ", 4, f"{told.loop.workload}: {told.loop.text}: {told.loop.because}", RED)
 
     # -- why not ------------------------------------------------------------------------------------------------------
 

@@ -316,8 +316,11 @@ class Simulation:
         text = f"more than {MAX_REFUSED} pods were refused by their nodes ({reason}){whose}"
         return f"{text}: the simulation ends here"
 
-    def settle(self, awaits_eviction: Callable[[], bool] = lambda: False) -> None:
-        """Go on until nothing more happens; evictions by taints are waited for while `awaits_eviction` says so."""
+    def settle(self, awaits_eviction: Callable[[], bool] = lambda: False, before: float = _INFINITY) -> None:
+        """Go on until nothing more happens, or right before a time.
+
+        Evictions by taints are waited for while `awaits_eviction` says so.
+        """
         begun = quiet_since = self.clock.now
         limit, repetitions = begun + HORIZON, self.history.repetitions
         while True:
@@ -332,7 +335,7 @@ class Simulation:
             # Time that passes for another reason passes the evictions on its way, each at its own moment.
             if evicts < soon and (soon <= limit or awaits_eviction()):
                 soon = evicts
-            if self.stopped or soon > limit:
+            if self.stopped or soon > limit or soon >= before:
                 return
             self._advance(soon)
 

@@ -39,13 +39,21 @@ export class Elsewhere {
     replace(this.body, loading("Asking the scheduler"));
     try {
       const parts = await ask("node", { node: this.node }, { signal: this.#asking.signal });
-      const { elsewhere } = Object.assign({}, ...parts).explanation;
-      replace(this.body, table(elsewhere));
+      const { elsewhere, deadlines } = Object.assign({}, ...parts).explanation;
+      replace(this.body, leaving(deadlines ?? []), table(elsewhere));
       announce(`${count(elsewhere.length, "workload")} elsewhere`);
     } catch (error) {
       if (!isAbort(error)) replace(this.body, failed(error.message, () => this.#load()));
     }
   }
+}
+
+/** The pods that a NoExecute taint of the node evicts, when, and what follows. */
+function leaving(deadlines) {
+  if (!deadlines.length) return null;
+  const more = deadlines.length - MOST;
+  const rows = deadlines.slice(0, MOST).map(({ pod, text, then }) => h("li", { class: "wrap" }, h("strong", {}, pod), ` ${text}`, then ? h("span", { class: "muted" }, `; then ${then}`) : null));
+  return h("div", { class: "leaving" }, h("h3", {}, "Pods that have to leave"), h("ul", { class: "plain" }, rows), more > 0 ? h("p", { class: "muted" }, `and ${count(more, "pod")} more`) : null);
 }
 
 function table(elsewhere) {

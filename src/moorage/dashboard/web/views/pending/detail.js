@@ -44,6 +44,7 @@ export function detail(told, { again, group = null }) {
       h("p", { class: "wrap pending-verdict" }, told.verdict),
       message(told),
       explanation.troubles.map((one) => h("p", { class: "bad wrap" }, `But ${one}`)),
+      deadline(explanation),
       word,
       group && group.count > 1 && alike(group, explanation.pod),
     ),
@@ -70,6 +71,16 @@ function facts(explanation) {
     `scheduler ${explanation.scheduler}`,
   ];
   return parts.filter(Boolean).join(" · ");
+}
+
+/** That the pod stays on its tainted node, or what follows when it has left it; and whether that never ends. */
+function deadline({ deadline: found, evictionLoop: loop }) {
+  const stays = found && found.seconds === undefined;
+  return [
+    stays ? h("p", { class: "wrap pending-deadline" }, `It ${found.text}`) : null,
+    found?.then ? h("p", { class: "wrap pending-deadline" }, `Then ${found.then}`) : null,
+    loop ? h("p", { class: "bad wrap pending-deadline" }, `${loop.workload}: evicted again ${loop.everySeconds ? `every ${loop.everySeconds} s` : "at once"}: ${loop.because}`) : null,
+  ];
 }
 
 /** The message as people read it, and as the event has it. */
