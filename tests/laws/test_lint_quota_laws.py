@@ -26,7 +26,8 @@ _FIT = re.compile(r"(\d+) of (\d+) pods fit")
 
 @st.composite
 def workloads(draw: st.DrawFn, kind: str, name: str) -> Raw:
-    cpu, fields = draw(CPUS), {"tolerations": draw(TOLERATIONS)}
+    cpu = draw(CPUS)
+    fields: Raw = {"tolerations": draw(TOLERATIONS)}
     if kind == "Pod":
         return pod(name, cpu, **fields)
     drawn = workload("ReplicaSet" if kind == "ReplicationController" else kind, name, cpu, fields)
