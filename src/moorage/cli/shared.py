@@ -99,11 +99,11 @@ def make_planner(
     )
 
 
-def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates") -> GateSet:
+def parsed_gates(given: tuple[str, ...], option: str = "--feature-gates", release: int | None = None) -> GateSet:
     from moorage.model.gates import GateError, gates_from
 
     try:
-        return gates_from(gate_settings(given))
+        return gates_from(gate_settings(given), release)
     except GateError as error:
         raise click.BadParameter(str(error), param_hint=f"'{option}'") from None
 

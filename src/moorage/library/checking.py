@@ -23,6 +23,7 @@ from moorage.lint.engine import Linter, Run
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.report.form import LintSummary, Problem
 from moorage.match.tolerations import compile_tolerations
+from moorage.model.kubernetes_version import minor_version
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -74,16 +75,19 @@ def lint(
     ignore: Iterable[str] = (),
     strict: bool = False,
     allow_empty: bool = False,
+    kubernetes_version: str | None = None,
 ) -> LintReport:
     """Check manifests as `moorage lint` does. Raises MoorageError.
 
     `select` and `ignore` are names of rules, `cel-*` for a family; `strict` makes unknown and duplicate fields errors.
-    Input without any object is a problem of the report, unless `allow_empty`.
+    Input without any object is a problem of the report, unless `allow_empty`. `kubernetes_version`, such as "1.33",
+    checks for that release: its gates, their defaults, and the versions that it serves.
     """
-    with as_moorage_errors(SelectionError):
+    with as_moorage_errors(SelectionError, ValueError):
         rules = selected_rules(select, ignore)
+        release = None if kubernetes_version is None else minor_version(kubernetes_version)
     collected, problems = _Collecting(), list[Problem]()
-    linter = Linter(gates_of(gates), rules, strict=strict)
+    linter = Linter(gates_of(gates, release), rules, strict=strict)
     run = Run(linter, collected, problems.append, allows_empty=allow_empty, shows_ignored=True)
     outcome = run.lint(sources_from(manifests), lambda: None)
     return LintReport(

@@ -66,10 +66,10 @@ def object_from(manifest: Manifest) -> dict[str, Any]:
     return found
 
 
-def gates_of(gates: Gates | None) -> GateSet:
-    """Return all gates, those that are not given at their default. Raises MoorageError."""
+def gates_of(gates: Gates | None, release: int | None = None) -> GateSet:
+    """Return all gates, those that are not given at their default, of a release. Raises MoorageError."""
     with as_moorage_errors(GateError):
-        return gates_from(parse_feature_gates(gates) if isinstance(gates, str) else gates or {})
+        return gates_from(parse_feature_gates(gates) if isinstance(gates, str) else gates or {}, release)
 
 
 def named_gates(gates: Gates | None) -> dict[str, bool]:

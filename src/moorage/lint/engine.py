@@ -14,8 +14,9 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import CHECKS, TOLERATION_CHECKS, Facts, rules
-from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds, OwnLines
+from moorage.lint.facts.custom_kinds import CustomKinds, OwnLines
 from moorage.lint.facts.requirements import Requirements
+from moorage.lint.facts.served_kinds import served_kinds
 from moorage.lint.finding import NO_EXCERPT, Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
 from moorage.lint.hints import gate_needed
 from moorage.lint.ignores import Ignores
@@ -37,6 +38,7 @@ from moorage.lint.rules.decoding import (
     gate_complaint,
     kind_complaint,
     rejections,
+    release_complaint,
     unserved_device_kind,
     unserved_version,
     warnings_given,
@@ -119,7 +121,7 @@ class Linter:
         if optional and not source.explicit:
             self.outcome.other_documents += 1
             return
-        complaint = decode_complaint(error, line)
+        complaint = decode_complaint(error, line, self._gates.release)
         excerpt = NO_EXCERPT if error.problem is Problem.BINARY else excerpt_of(line, error.column)
         place = SourcePlace(source.name, error.line, error.column, "", complaint.path, excerpt)
         finding = self._finding(complaint, place)
@@ -133,12 +135,16 @@ class Linter:
         kind = kind_of(document.raw)
         if (too_long := check_applied_size(document.raw, namespaced=kind is not None and kind.namespaced)) is not None:
             yield self._finding(too_long, place_in(document, kind, lines, too_long.path))
+        unserved = release_complaint(document, self._gates.release)
+        if unserved is not None:
+            self.outcome.rejected_otherwise = True
+            yield self._finding(unserved, place_in(document, None, lines, unserved.path))
         convert_document(document)
         kind = kind_of(document.raw)
         if kind is None:
             yield from self._lint_unknown(document, lines)
             return
-        if (complaint := gate_complaint(kind, self._gates)) is not None:
+        if unserved is None and (complaint := gate_complaint(kind, self._gates)) is not None:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
         yield from self._lint_object(document, kind, lines)
 
@@ -159,16 +165,17 @@ class Linter:
 
     def _lint_unknown(self, document: Document, lines: Lines) -> Iterator[Finding]:
         """Lint an object of a kind that Moorage does not know: its definition may be in the input, also below it."""
-        complaint = kind_complaint(document)
-        if complaint is None:
-            is_custom = document.raw["apiVersion"] not in SERVED_KINDS
+        complaint = kind_complaint(document, self._gates.release)
+        meant = unserved_device_kind(document.raw)
+        if complaint is None and meant is None:
+            is_custom = document.raw["apiVersion"] not in served_kinds(self._gates.release)
             self._facts.of(BudgetFacts).add_unchecked(is_custom=is_custom)
             if not is_custom or self._custom.versions_of(document.raw) is not None or not self._custom.hold(document):
                 yield from self._lint_custom(document, lines)
             return
-        yield self._finding(complaint, place_in(document, None, lines, complaint.path))
-        meant = unserved_device_kind(document.raw)
-        self.outcome.rejected_otherwise = True
+        if complaint is not None:
+            yield self._finding(complaint, place_in(document, None, lines, complaint.path))
+            self.outcome.rejected_otherwise = True
         if meant is None:
             self.outcome.objects += 1
             return

@@ -95,7 +95,7 @@ _OF_SELECTORS = (
 
 def hint_for(error: FieldError, gates: GateSet) -> str:
     if (gate := gate_needed(error, gates)) is not None:
-        return gate_hint(unreleased(gate) if ".devices.requests[" in error.path else gate)
+        return gate_hint(unreleased(gate) if ".devices.requests[" in error.path else gate, gates.release)
     path, value = error.path, _plain(error.rendered_value)
     if path.endswith(".operator"):
         if hint := _operator_hint(path, value, error):
@@ -133,9 +133,12 @@ def _place(path: str) -> OperatorPlace:
     return NODE_SELECTOR if in_term else LABEL_SELECTOR
 
 
-def gate_hint(gate: Gate) -> str:
-    """Say how to enable a feature, and which releases have it."""
+def gate_hint(gate: Gate, release: int | None = None) -> str:
+    """Say how to enable a feature, and which releases have it; `release` is the one that is asked about."""
     first = gate.accepted_from()
+    if release is not None and (first is None or first > release):
+        later = "no release has it so far" if first is None else f"1.{first} and later do"
+        return f"Kubernetes 1.{release} does not have the feature gate {gate.name}, {later}"
     where = (
         "no Kubernetes release has it so far, Moorage does"
         if first is None

@@ -33,12 +33,20 @@ class Stage(StrEnum):
     GA = "GA"
 
 
+#: Earlier minor versions let a gate be on without those that it needs.
+_FIRST_WITH_NEEDS = 35
+
+
 class Release(msgspec.Struct, frozen=True):
-    """What a Kubernetes release made of a gate: from this minor version on, this stage and this default."""
+    """What a Kubernetes release made of a gate: from this minor version on, this stage and this default.
+
+    From `locked_from` on it cannot be set to another value.
+    """
 
     minor: int
     stage: Stage
     default: bool
+    locked_from: int | None = None
 
 
 class Gate(msgspec.Struct, frozen=True):
@@ -63,6 +71,16 @@ class Gate(msgspec.Struct, frozen=True):
     def accepted_by_default_from(self) -> int | None:
         return next((release.minor for release in self.releases if release.default), None)
 
+    def in_release(self, minor: int) -> "Gate | None":
+        """Return the gate as a minor version of Kubernetes has it; None if that does not have it."""
+        past = [release for release in self.releases if release.minor <= minor]
+        if not past:
+            return None
+        stage, default, locked_from = past[-1].stage, past[-1].default, past[-1].locked_from
+        is_locked = locked_from is not None and locked_from <= minor
+        needs = self.needs if minor >= _FIRST_WITH_NEEDS else ()
+        return msgspec.structs.replace(self, stage=stage, default=default, locked=is_locked, needs=needs)
+
 
 def _alpha(minor: int) -> Release:
     return Release(minor, Stage.ALPHA, default=False)
@@ -72,8 +90,8 @@ def _beta(minor: int, *, on: bool = True) -> Release:
     return Release(minor, Stage.BETA, default=on)
 
 
-def _ga(minor: int) -> Release:
-    return Release(minor, Stage.GA, default=True)
+def _ga(minor: int, *, locked_from: int | None = None) -> Release:
+    return Release(minor, Stage.GA, default=True, locked_from=locked_from)
 
 
 def _released(
@@ -111,7 +129,7 @@ MATCH_LABEL_KEYS_IN_POD_AFFINITY = Gate(
     True,
     _SERVER,
     "matchLabelKeys and mismatchLabelKeys in pod affinity and anti-affinity",
-    (_alpha(29), _beta(31), _ga(33)),
+    (_alpha(29), _beta(31), _ga(33, locked_from=33)),
 )
 MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD = _released(
     "MatchLabelKeysInPodTopologySpread",
@@ -136,14 +154,14 @@ DYNAMIC_RESOURCE_ALLOCATION = _released(
     "DynamicResourceAllocation",
     ALL_COMPONENTS,
     "devices claimed by ResourceClaims",
-    (_alpha(26), _beta(32, on=False), _ga(34)),
+    (_alpha(26), _beta(32, on=False), _ga(34, locked_from=35)),
     locked=True,
 )
 DRA_ADMIN_ACCESS = _released(
     "DRAAdminAccess",
     _CONTROL_PLANE,
     "adminAccess in device requests",
-    (_alpha(32), _beta(34), _ga(36)),
+    (_alpha(32), _beta(34), _ga(36, locked_from=36)),
     needs=_DRA,
     locked=True,
 )
@@ -247,15 +265,19 @@ class GateError(ValueError):
 
 
 class GateSet(msgspec.Struct, frozen=True):
-    """The gates that are on in one component. Hashable, so that compiled matchers can be cached by it."""
+    """The gates that are on in one component. Hashable, so that compiled matchers can be cached by it.
+
+    `release` is the minor version of Kubernetes whose gates they are; None: Moorage's own, as of the newest.
+    """
 
     names: frozenset[str]
+    release: int | None = None
 
     def enabled(self, gate: Gate) -> bool:
         return gate.name in self.names
 
     def with_gate(self, gate: Gate, on: bool) -> "GateSet":
-        return GateSet(self.names | {gate.name} if on else self.names - {gate.name})
+        return GateSet(self.names | {gate.name} if on else self.names - {gate.name}, self.release)
 
 
 def default_gates() -> GateSet:
@@ -267,32 +289,50 @@ def all_gates() -> GateSet:
     return gates_from({"AllAlpha": True, "AllBeta": True})
 
 
-def gates_from(settings: Mapping[str, bool]) -> GateSet:
-    """Return the defaults, overridden by `AllAlpha`/`AllBeta`, overridden by the gates set by name."""
-    unknown = sorted(name for name in settings if name not in _BY_NAME and name not in _ALL_OF_STAGE)
+def gates_from(settings: Mapping[str, bool], release: int | None = None) -> GateSet:
+    """Return the defaults, overridden by `AllAlpha`/`AllBeta`, overridden by the gates set by name.
+
+    With a `release`, the gates and defaults are those of that minor version of Kubernetes. Raises GateError.
+    """
+    gates = GATES if release is None else _gates_of(release)
+    known = {gate.name for gate in gates}
+    unknown = sorted(name for name in settings if name not in known and name not in _ALL_OF_STAGE)
     if unknown:
-        known = ", ".join([*_ALL_OF_STAGE, *_BY_NAME])
-        raise GateError(f"unrecognized feature gate: {', '.join(unknown)} (known gates: {known})")
-    for gate in GATES:
+        listed = ", ".join([*_ALL_OF_STAGE, *(gate.name for gate in gates)])
+        whose = "known gates" if release is None else f"known gates of Kubernetes 1.{release}"
+        raise GateError(f"unrecognized feature gate: {', '.join(map(_with_first, unknown))} ({whose}: {listed})")
+    for gate in gates:
         if gate.locked and settings.get(gate.name, gate.default) is not gate.default:
             value, default = (str(on).lower() for on in (settings[gate.name], gate.default))
             raise GateError(f"cannot set feature gate {gate.name} to {value}, feature is locked to {default}")
-    values = {gate.name: gate.default for gate in GATES}
-    values.update(named_values(settings))
-    for gate in GATES:
+    values = {gate.name: gate.default for gate in gates}
+    values.update(named_values(settings, gates))
+    for gate in gates:
         missing = [name for name in gate.needs if not values[name]]
         if values[gate.name] and missing:
             raise GateError(f"{gate.name} is enabled, but depends on features that are disabled: [{' '.join(missing)}]")
-    return GateSet(frozenset(name for name, on in values.items() if on))
+    return GateSet(frozenset(name for name, on in values.items() if on), release)
 
 
-def named_values(settings: Mapping[str, bool]) -> dict[str, bool]:
+def _gates_of(release: int) -> tuple[Gate, ...]:
+    return tuple(found for gate in GATES if (found := gate.in_release(release)) is not None)
+
+
+def _with_first(name: str) -> str:
+    """Add to the name of a gate which releases have it, if Moorage knows the gate."""
+    if name not in _BY_NAME:
+        return name
+    first = _BY_NAME[name].accepted_from()
+    return f"{name} ({'in no release so far' if first is None else f'since 1.{first}'})"
+
+
+def named_values(settings: Mapping[str, bool], gates: Iterable[Gate] = GATES) -> dict[str, bool]:
     """Return the value of every gate that the settings decide, by name or by stage."""
     values = {
         gate.name: settings[name]
         for name, stage in _ALL_OF_STAGE.items()
         if name in settings
-        for gate in GATES
+        for gate in gates
         if gate.stage is stage
     }
     return values | {name: on for name, on in settings.items() if name in _BY_NAME}

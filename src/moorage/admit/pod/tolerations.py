@@ -13,7 +13,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.match.operators import TOLERATION, less_first, names_in, siblings, use_of
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors
-from moorage.model.gates import TAINT_TOLERATION_COMPARISON_OPERATORS, GateSet
+from moorage.model.gates import TAINT_TOLERATION_COMPARISON_OPERATORS, Gate, GateSet
 from moorage.model.go.quoting import GoStruct, go_json
 from moorage.model.go.times import in_utc
 from moorage.model.names import byte_length, label_value_errors
@@ -108,9 +108,15 @@ def _validate_operator_and_value(
             if use is not None and use.comparison is not None and options.allows_operators_of(use.gate):
                 return [field.invalid(f"{path}.value", value, message) for message in use.comparison.kind.errors(value)]
             supported = [*_ALWAYS_SUPPORTED]
-            if use is not None and use.gate is TAINT_TOLERATION_COMPARISON_OPERATORS:
+            if use is not None and use.gate is TAINT_TOLERATION_COMPARISON_OPERATORS and _is_known(use.gate, options):
                 supported += less_first(siblings(name, TOLERATION))  # upstream lists them although they are refused
             return [field.not_supported(f"{path}.operator", AsJSON(name), supported)]
+
+
+def _is_known(gate: Gate, options: ValidationOptions) -> bool:
+    """Return whether the release that is asked about has the gate, on or off."""
+    release = options.gates.release
+    return release is None or gate.in_release(release) is not None
 
 
 def validate_toleration_with_expression(

@@ -14,7 +14,12 @@ from moorage.admit.pod.security import APPARMOR_CONTAINER_PREFIX, LOCALHOST_PREF
 from moorage.admit.prepare.pod_defaults import amount_text
 from moorage.admit.raw import Raw, items, part
 from moorage.match.label_keys import merge_label_keys
-from moorage.model.gates import MATCH_LABEL_KEYS_IN_POD_AFFINITY, MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, GateSet
+from moorage.model.gates import (
+    DYNAMIC_RESOURCE_ALLOCATION,
+    MATCH_LABEL_KEYS_IN_POD_AFFINITY,
+    MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
+    GateSet,
+)
 from moorage.model.quantity import Quantity, parse_quantity
 
 _COUNTED = ("cpu", "memory")
@@ -95,6 +100,11 @@ def drop_disabled_fields(spec: Raw, old: Raw | None, gates: GateSet) -> None:
         map(_has_label_keys, items(old, constraints))
     ):
         _drop_label_keys(items(spec, constraints))
+    if not gates.enabled(DYNAMIC_RESOURCE_ALLOCATION) and not old.get("resourceClaims"):
+        spec.pop("resourceClaims", None)
+        for container in _containers(spec):
+            if container.get("resources"):
+                container["resources"].pop("claims", None)
     if old.get("schedulingGroup") is None:
         spec.pop("schedulingGroup", None)
     projections = list(_projections(spec))

@@ -69,6 +69,11 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
 @gates_option
 @click.option(
+    "--kubernetes-version",
+    metavar="VERSION",
+    help="Check for this release, such as 1.33: its feature gates, their defaults, and the versions that it serves.",
+)
+@click.option(
     "--strict",
     is_flag=True,
     help="Report unknown and duplicate fields as errors, as a server that validates strictly does.",
@@ -106,6 +111,7 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
 def command(
     paths: tuple[str, ...],
     gates: tuple[str, ...],
+    kubernetes_version: str | None,
     strict: bool,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -126,6 +132,7 @@ def command(
       moorage lint --feature-gates=TaintTolerationComparisonOperators=true manifests/
       set -o pipefail; helm template my-chart | moorage lint -
       moorage dump | moorage lint --select 'taint-*,spread-*' -
+      moorage lint --kubernetes-version 1.33 manifests/
       moorage lint --output sarif manifests/ > lint.sarif
       moorage lint --explain toleration-never-matches
 
@@ -141,11 +148,21 @@ def command(
         rules = selected_rules(select, ignore)
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
-    linter = Linter(parsed_gates(gates), rules, strict=strict)
+    release = None if kubernetes_version is None else _release(kubernetes_version)
+    linter = Linter(parsed_gates(gates, release=release), rules, strict=strict)
     outcome = _lint(paths, linter, form=form, colour=colour, allows_empty=allows_empty, shows_ignored=show_ignored)
     if outcome.unreadable or outcome.empty:
         return _UNREADABLE
     return _FOUND if outcome.failing and not exit_zero else _CLEAN
+
+
+def _release(version: str) -> int:
+    from moorage.model.kubernetes_version import minor_version
+
+    try:
+        return minor_version(version)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="'--kubernetes-version'") from None
 
 
 def _lint(

@@ -34,7 +34,10 @@ DROPPED_SILENTLY = frozenset(
     )
 )
 #: Earlier releases have the kinds in other versions of resource.k8s.io only.
-_IN_V1 = replace(known.DYNAMIC_RESOURCE_ALLOCATION, releases=known.DYNAMIC_RESOURCE_ALLOCATION.releases[-1:])
+_IN_V1 = replace(
+    known.DYNAMIC_RESOURCE_ALLOCATION,
+    releases=tuple(release for release in known.DYNAMIC_RESOURCE_ALLOCATION.releases if release.default),
+)
 KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "DeviceTaintRule"})
 
 

@@ -13,11 +13,20 @@ from moorage.admit.request import ANY_REQUEST, complete_metadata
 from moorage.custom.objects.decoding import decode_request
 from moorage.custom.objects.embedded import MalformedError
 from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
-from moorage.lint.facts.custom_kinds import GROUPS, REMOVED_KINDS, SERVED_KINDS, VERSION_OF_KIND, DefinedKind
+from moorage.lint.facts.custom_kinds import DefinedKind
+from moorage.lint.facts.served_kinds import (
+    GROUPS,
+    REMOVED_KINDS,
+    SERVED_KINDS,
+    first_release,
+    kinds_of_release,
+    served_kinds,
+    version_of_kind,
+)
 from moorage.lint.hints import did_you_mean, gate_hint, gate_needed, hint_for
 from moorage.lint.subject import Complaint
 from moorage.model.field_error import FieldError
-from moorage.model.gates import GateSet
+from moorage.model.gates import DRA_DEVICE_TAINT_RULES, DRA_DEVICE_TAINTS, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.schema.conversion import TypeProblem
@@ -30,7 +39,11 @@ declare(
     Theme.INPUT,
     Rule("unreadable", ERROR, "The input is not YAML or JSON, or is larger or deeper than can be checked."),
     Rule("not-an-object", ERROR, "A document that is no Kubernetes object: apiVersion or kind is missing."),
-    Rule("unserved-version", ERROR, "No current API server serves this kind in this apiVersion."),
+    Rule(
+        "unserved-version",
+        ERROR,
+        "The API server does not serve this kind in this apiVersion.",
+    ),
     Rule("unknown-field", WARNING, "The API server drops this field, or refuses it when it validates strictly."),
     Rule("duplicate-field", WARNING, "The same field is given twice; the last one wins, or the object is refused."),
 )
@@ -46,7 +59,7 @@ UNCHECKED = frozenset({Problem.UNREADABLE, Problem.BINARY, Problem.SYNTAX, Probl
 NO_OBJECT = frozenset({Problem.NOT_AN_OBJECT, Problem.NO_KIND})
 
 
-def decode_complaint(error: DecodeError, line: str) -> Complaint:
+def decode_complaint(error: DecodeError, line: str, release: int | None = None) -> Complaint:
     """Report a stream or document that cannot be read; `line` is the text of the line it fails at."""
     if error.problem is Problem.TYPE:
         return Complaint("rejected", error.path, error.reason, _quoting_hint(error.reason), api_server=True)
@@ -54,8 +67,8 @@ def decode_complaint(error: DecodeError, line: str) -> Complaint:
         return Complaint("unreadable", "", error.reason, _syntax_hint(error.reason, line))
     hint = "every object needs an apiVersion and a kind"
     named = _KIND.match(line) if "apiVersion" in error.reason else None
-    if named is not None and named[1] in VERSION_OF_KIND:
-        hint = f"{hint}: write apiVersion: {VERSION_OF_KIND[named[1]]}"
+    if named is not None and (version := version_of_kind(named[1], release)):
+        hint = f"{hint}: write apiVersion: {version}"
     return Complaint("not-an-object", error.path, error.reason, hint)
 
 
@@ -159,23 +172,41 @@ def _elsewhere(path: str) -> str:
     return f"{name} belongs into {home[name]}" if name in home else ""
 
 
-def kind_complaint(document: Document) -> Complaint | None:
-    """Report an object that no API server serves; None if Moorage only does not check its kind."""
+def kind_complaint(document: Document, release: int | None = None) -> Complaint | None:
+    """Report an object that no API server serves, or not that of a release; None if its kind is only not checked."""
     kind, version = document.raw["kind"], document.raw["apiVersion"]
-    served = SERVED_KINDS.get(version)
-    known_version = VERSION_OF_KIND.get(kind)
+    served = served_kinds(release).get(version)
+    known_version = version_of_kind(kind, release)
     if served is not None:
         if kind.removesuffix("List") in served or kind in served:
             return None
     elif version.rpartition("/")[0] not in GROUPS:
         return None
-    hint = REMOVED_KINDS.get(kind) or (
-        f"write apiVersion: {known_version}" if known_version else did_you_mean(kind, VERSION_OF_KIND)
-    )
+    hint = _where_served(kind, version, release)
     if known_version and (current := KINDS.get((known_version, kind))) is not None:
         hint += _other_structure(document.raw, current)
     path = "apiVersion" if known_version or kind in REMOVED_KINDS else "kind"
     return Complaint("unserved-version", path, f'no matches for kind "{kind}" in version "{version}"', hint)
+
+
+def _where_served(kind: str, version: str, release: int | None) -> str:
+    """Say in which version a kind is served, since when, or what there is instead."""
+    known = version_of_kind(kind, release)
+    if known:
+        return f"Kubernetes 1.{release} serves {kind} in {known}" if release else f"write apiVersion: {known}"
+    if kind in REMOVED_KINDS:
+        return REMOVED_KINDS[kind]
+    if release is not None and (first := first_release(version, kind)) is not None:
+        return f"Kubernetes 1.{first} and later serve it"
+    return did_you_mean(kind, kinds_of_release(release))
+
+
+def release_complaint(document: Document, release: int | None) -> Complaint | None:
+    """Report a kind that Moorage knows in a version that a release does not serve."""
+    version, kind = document.raw["apiVersion"], document.raw["kind"]
+    if release is None or kind not in SERVED_KINDS.get(version, ()) or kind in served_kinds(release).get(version, ()):
+        return None
+    return kind_complaint(document, release)
 
 
 def _other_structure(raw: Raw, kind: Kind) -> str:
@@ -190,17 +221,20 @@ def _other_structure(raw: Raw, kind: Kind) -> str:
 def unserved_device_kind(raw: Raw) -> Kind | None:
     """Return the kind of a document of resource.k8s.io in a version that is not served, to check it as if it were."""
     version, name = str(raw["apiVersion"]), str(raw["kind"])
-    current = KINDS.get((VERSION_OF_KIND.get(name, ""), name))
+    current = KINDS.get((version_of_kind(name), name))
     is_stale = current is not None and current.group == "resource.k8s.io" == version.rpartition("/")[0]
     return current if is_stale and (version, name) not in OLDER_VERSIONS else None
 
 
 def gate_complaint(kind: Kind, gates: GateSet) -> Complaint | None:
     """Report a kind that is not served because its gate is off."""
-    if kind.gate is None or gates.enabled(kind.gate):
+    gate = kind.gate
+    if gate is DRA_DEVICE_TAINT_RULES and gates.release is not None and gate.in_release(gates.release) is None:
+        gate = DRA_DEVICE_TAINTS  # as it was before the rules had a gate of their own
+    if gate is None or gates.enabled(gate):
         return None
     message = f'no matches for kind "{kind.name}" in version "{kind.api_version}"'
-    return Complaint("unserved-version", "kind", message, gate_hint(kind.gate))
+    return Complaint("unserved-version", "kind", message, gate_hint(gate, gates.release))
 
 
 def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complaint]:

@@ -82,14 +82,16 @@ class DroppedFields:
             gate = self._known[kind, field]
             if gate is not None and found < _MAX_REPORTED:
                 found += 1
-                yield DroppedField(_complaint(path, gate), None if isinstance(gate, _GateElsewhere) else gate)
+                yield DroppedField(
+                    _complaint(path, gate, self._gates.release), None if isinstance(gate, _GateElsewhere) else gate
+                )
 
     def _gate_of(self, raw: Raw, path: str) -> Gate | None:
         """Return the gate that keeps the field when it is on: alone, or together with the gates that it needs."""
         alone = [(gate, frozenset({gate.name})) for gate in self._off]
         together = [(gate, _with_needs(gate)) for gate in self._off if gate.needs]
         for gate, names in (*alone, *together):
-            kept = admit(raw, None, GateSet(self._gates.names | names)).object
+            kept = admit(raw, None, GateSet(self._gates.names | names, self._gates.release)).object
             if kept is not None and path not in set(missing_fields(raw, kept)):
                 return gate
         return None
@@ -109,13 +111,16 @@ def _gate_elsewhere(field: str) -> _GateElsewhere | None:
     return next((elsewhere for elsewhere in _GATES_ELSEWHERE if elsewhere.field.search(field)), None)
 
 
-def _complaint(path: str, gate: Gate | _GateElsewhere) -> Complaint:
-    message = f"the API server silently drops {path.rpartition('.')[2]}: the feature gate {gate.name} is off"
+def _complaint(path: str, gate: Gate | _GateElsewhere, release: int | None) -> Complaint:
+    first = gate.first if isinstance(gate, _GateElsewhere) else gate.accepted_from()
+    is_known = release is None or (first is not None and first <= release)
+    why = f"the feature gate {gate.name} is off" if is_known else f"Kubernetes 1.{release} does not know it"
+    message = f"the API server silently drops {path.rpartition('.')[2]}: {why}"
     if isinstance(gate, _GateElsewhere):
         flag = f"--feature-gates={gate.name}=true"
         hint = f"needs {flag} (Kubernetes 1.{gate.first} and later have it, off by default; Moorage does not)"
         return Complaint("field-dropped", path, message, hint)
-    return Complaint("field-dropped", path, message, gate_hint(gate))
+    return Complaint("field-dropped", path, message, gate_hint(gate, release))
 
 
 def missing_fields(raw: Raw, admitted: Raw) -> Iterator[str]:

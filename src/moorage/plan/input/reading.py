@@ -16,7 +16,8 @@ from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.world import Assumption
 from moorage.lint.facts.creation_order import creation_rank
-from moorage.lint.facts.custom_kinds import SERVED_KINDS, CustomKinds
+from moorage.lint.facts.custom_kinds import CustomKinds
+from moorage.lint.facts.served_kinds import SERVED_KINDS
 from moorage.lint.finding import Severity
 from moorage.lint.input_contents import ContentCount
 from moorage.lint.rules.decoding import (
