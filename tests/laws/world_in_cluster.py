@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.laws.random_worlds import World, priority_class, reports_unready
 from tests.laws.random_worlds import namespace as new_namespace
@@ -104,6 +104,17 @@ def refusals_in_cluster(world: World) -> ServerRefusals:
     return run_virtual(happen())
 
 
+def failed_scheduling_in_cluster(world: World, seconds: float) -> dict[str, str]:
+    """Apply the world to a cluster and return the last FailedScheduling note of each pod."""
+
+    async def happen() -> dict[str, str]:
+        cluster = _Cluster(world)
+        await cluster.objects(seconds, ())
+        return {pod: note for (pod, reason), note in cluster.recorder.notes.items() if reason == "FailedScheduling"}
+
+    return run_virtual(happen())
+
+
 def evictions_in_cluster(world: World, story: Story) -> Counter[Line] | None:
     """Apply the world, let the story happen, and return the pods that taints have evicted; None if without end."""
 
@@ -130,16 +141,21 @@ def objects_in_cluster(world: World, seconds: float, kinds: Iterable[str]) -> Fo
 Found = dict[str, list[Object]]
 
 
-class _Silent:
-    """A recorder that forgets events."""
+class _Recorder:
+    """A recorder that keeps the last note of the scheduler with each reason about a pod."""
 
-    def report(self, *reported: object, **fields: object) -> None:
-        """Forget it."""
+    def __init__(self) -> None:
+        self.notes: dict[tuple[str, str], str] = {}
+
+    def report(self, *reported: Any, **fields: object) -> None:
+        if "by" in fields:
+            about, _, reason, _, note, *_ = reported
+            self.notes[f"{about['namespace']}/{about['name']}", reason] = note
 
     def rewrite(self, *reported: object, **fields: object) -> None:
         """Forget it."""
 
-    def named(self, component: str) -> _Silent:
+    def named(self, component: str) -> _Recorder:
         return self
 
 
@@ -177,6 +193,7 @@ class _Cluster:
         #: The namespaces and PriorityClasses that objects need and the world does not have.
         self.absent: Counter[str] = Counter()
         self.history = PodHistory()
+        self.recorder = _Recorder()
         self._is_endless = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -216,7 +233,7 @@ class _Cluster:
         world = self._world
         await _let_work()
         await self._create(cluster)
-        client, silent = LoopbackClient, _Silent()
+        client, silent = LoopbackClient, self.recorder
         kubelet_gates, scheduler_gates = map(world.gates_of, (Component.KUBELET, Component.SCHEDULER))
         kubelets = Kubelets(client(cluster.api, "kubelet"), silent, kubelet_gates, takes_all=True, clock=self._clock)
         scheduler = LiveScheduler(client(cluster.api, "scheduler"), silent, scheduler_gates, clock=self._loop.time)

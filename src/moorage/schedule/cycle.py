@@ -236,8 +236,7 @@ class Scheduler:
                 if isinstance(item.plugin, NominatedPods):
                     slots = np.flatnonzero(refused)
                     rejected_by |= item.plugin.rejecting(item.prepared.want, self.cluster, slots)
-        messages = (undone.message if undone is not None else "", outcome.message)
-        return diagnosis.text(", ".join(filter(None, messages))), rejected_by
+        return diagnosis.text(_preemption_half(undone, outcome)), rejected_by
 
     def why_not(self, record: PodRecord) -> str:
         """Return the FailedScheduling text for a pod without a feasible node; nothing changes."""
@@ -247,6 +246,11 @@ class Scheduler:
         if not record.shape.devices:
             return self._diagnosis(candidates, outcome)[0]
         return candidates.failure(record) or self._diagnosis(candidates, outcome, candidates.post_filter(record))[0]
+
+    def preemption_half(self, record: PodRecord) -> str:
+        """Return the end of that text: what preemption says, or would release. Empty if it finds victims."""
+        candidates, outcome = self._attempt(record)
+        return _preemption_half(candidates.post_filter(record) if record.shape.devices else None, outcome)
 
     def would_preempt(self, record: PodRecord) -> PreemptionResult:
         """Return the pods that preemption would evict for a pod now, or why none; nothing changes."""
@@ -401,3 +405,7 @@ def _want_of(engine: Engine) -> Callable[[str, Shape], tuple[Any] | None]:
         return kept[key]
 
     return want_of
+
+
+def _preemption_half(undone: PostFilterResult | None, outcome: PreemptionResult) -> str:
+    return ", ".join(filter(None, (undone.message if undone is not None else "", outcome.message)))

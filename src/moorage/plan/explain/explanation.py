@@ -21,7 +21,7 @@ from moorage.plan.explain.remedies.trials import Suggestion, Together, passing
 from moorage.plan.explain.suggesting import Decision, Help, Suggesting, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
-from moorage.plan.pod_lines import PodDeadline, State
+from moorage.plan.pod_lines import PodDeadline, State, why_kept_out
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
@@ -30,7 +30,6 @@ from moorage.schedule.config.default_profile import program_cache
 from moorage.schedule.cycle import UNSCHEDULABLE
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.framework.plugin import Mask, Profile
-from moorage.schedule.plugins.scheduling_gates import CONDITION_REASON
 
 _PLAIN_FIELDS = (
     *("pod", "workload", "standing", "node", "scheduler", "priority", "reason", "message", "story"),
@@ -236,7 +235,7 @@ class _Explaining:
             return
         outcome = self.scheduler.would_preempt(record)
         if outcome.selection is None:
-            made.preemption = Preemption(message=outcome.message)
+            made.preemption = Preemption(message=self.scheduler.preemption_half(record))
             return
         selection = outcome.selection
         made.standing = Standing.PREEMPTS
@@ -245,18 +244,10 @@ class _Explaining:
 
     def _kept_out(self) -> tuple[str, str] | None:
         pod = self.target.pod
-        spec = pod.pod.spec
-        verdict = self.scheduler.queue.why_gated(spec, spec.schedulerName)
-        if verdict is not None:
-            return CONDITION_REASON, "; ".join(verdict.reasons)
-        if self.foreign:
-            known = ", ".join(self.scheduler.engines)
-            return "NoScheduler", f"waits for scheduler {pod.pod.spec.schedulerName}; known here: {known}"
-        if pod.pod.metadata.deletionTimestamp is not None:
-            return "Terminating", "is being deleted: the scheduler does not look for a node any more"
-        if pod.reason and pod.reason != UNSCHEDULABLE:
+        kept_out = why_kept_out(self.simulation, pod.pod)
+        if kept_out is None and pod.reason and pod.reason != UNSCHEDULABLE:
             return pod.reason, pod.message
-        return None
+        return kept_out
 
     # -- one node -----------------------------------------------------------------------------------------------------
 

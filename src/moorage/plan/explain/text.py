@@ -56,7 +56,8 @@ class ExplanationText(SuggestionText):
         for trouble in told.troubles:
             yield from self._wrapped("  ", 4, f"But {trouble}", RED)
         if told.message:
-            yield from self._wrapped("  ", 4, f"{told.reason}: {event_note(told.message)}")
+            message = told.message if self._all else event_note(told.message)
+            yield from self._wrapped("  ", 4, f"{told.reason}: {message}")
         yield from self._deadline(told)
         yield ""
 
