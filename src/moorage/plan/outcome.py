@@ -186,7 +186,7 @@ def outcome_with(pods: list[PodLine], nodes: list[NodeLine], simulation: Simulat
     return Outcome(
         pods=pods,
         nodes=nodes,
-        failed=_failed(simulation, inventory),
+        failed=failed_workloads(simulation, inventory),
         preempted=[
             Preempted(victim.key, names.of(victim), victim.view.spec.nodeName, by)
             for victim, by in simulation.scheduling.preempted
@@ -199,7 +199,8 @@ def outcome_with(pods: list[PodLine], nodes: list[NodeLine], simulation: Simulat
     )
 
 
-def _failed(simulation: Simulation, inventory: Inventory) -> list[FailedLine]:
+def failed_workloads(simulation: Simulation, inventory: Inventory) -> list[FailedLine]:
+    """Return the workloads whose pods the API server refuses, with how many they lack."""
     failed: dict[str, FailedLine] = {}
     for kind, key, message in simulation.controllers.refused_creates():
         owner = simulation.world.get(kind, key)

@@ -71,7 +71,11 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 @component_gates_options
 @config_option
 @seed_option
-@click.option("--strict", is_flag=True, help="Exit 1 if the pod stays Pending, or others would have to leave for it.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Exit 1 if the pod stays Pending or is refused, or others would have to leave for it.",
+)
 @click.option(
     "-o",
     "--output",
@@ -107,8 +111,8 @@ def command(
 
     Names every reason of every node, not only the first; the scores of the nodes that fit; whom preemption would evict;
     and the smallest changes that would make the pod fit, each of which was tried. deployment/NAME (and replicaset,
-    statefulset, daemonset, job, cronjob; short names too) is the first of its pods that stays Pending, or the next one
-    it would create. node/NAME tells which pods are on a node, and of all others why they are not.
+    statefulset, job, cronjob; short names too) counts its pods and explains the first that stays Pending, or the next
+    one it would create. node/NAME tells which pods are on a node, and of all others why they are not.
 
     \b
     Examples:

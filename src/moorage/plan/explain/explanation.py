@@ -17,11 +17,13 @@ from moorage.plan.devices import DeviceLine, devices_at, devices_of
 from moorage.plan.explain.afterwards import consequences, deadline_here, deadline_there, refusals_on
 from moorage.plan.explain.cells import Cell, column
 from moorage.plan.explain.groups import Refused, plain_refusal, refused_nodes
+from moorage.plan.explain.remedies.change import ChangeKind
 from moorage.plan.explain.remedies.trials import Suggestion, Together, passing
+from moorage.plan.explain.replicas import Replicas, plain_replicas
 from moorage.plan.explain.suggesting import Decision, Help, Suggesting, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
-from moorage.plan.pod_lines import PodDeadline, State, why_kept_out
+from moorage.plan.pod_lines import REFUSED, PodDeadline, State, why_kept_out
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
@@ -46,10 +48,12 @@ class Standing(StrEnum):
     PENDING = "Pending"
     FAILED = "Failed"  # its kubelet refused it, or its containers failed
     EVICTED = "Evicted"  # a taint made it leave its node
+    REFUSED = "Refused"  # the API server refuses it, as other pods of its workload
+    COMPLETE = "Complete"  # all pods of the workload are there; what is explained would be one more
 
 
 #: The pod runs nowhere, or others would have to leave for it.
-PENDING_STANDINGS = (Standing.PENDING, Standing.PREEMPTS, Standing.FAILED, Standing.EVICTED)
+PENDING_STANDINGS = (Standing.PENDING, Standing.PREEMPTS, Standing.FAILED, Standing.EVICTED, Standing.REFUSED)
 _STANDINGS = {State.FAILED: Standing.FAILED, State.EVICTED: Standing.EVICTED}
 
 
@@ -103,6 +107,8 @@ class Explanation(msgspec.Struct):
     seed: int
     preemption: Preemption | None = None
     column: Column | None = None
+    replicas: Replicas | None = None  # of the workload that was asked about
+    next: Standing | None = None  # what would become of one more pod of a workload that is complete
     help: Help = Help()
     notes: tuple[Note, ...] = ()
     devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
@@ -157,6 +163,10 @@ class _Explaining:
                 made = self._explained(record)
         goes_to = made.node if made.standing is Standing.FITS else ""
         made.deadline, made.loop = consequences(self.simulation, self.target.pod, made.deadline, goes_to)
+        made.replicas = self.target.replicas
+        if self.target.is_next:
+            made.next, made.standing = made.standing, Standing.COMPLETE
+            made.help = made.help.without(ChangeKind.REPLICAS)
         return made
 
     def _explained(self, record: PodRecord) -> Explanation:
@@ -197,7 +207,8 @@ class _Explaining:
         self._look_ahead(made, record)
         if self.node:
             made.column = self._column(candidates, feasible, rows)
-        decision = Decision(made.standing is Standing.BOUND, made.standing is Standing.PENDING, made.reason)
+        waits = made.standing in (Standing.PENDING, Standing.REFUSED)
+        decision = Decision(made.standing is Standing.BOUND, waits, made.reason)
         made.help = Suggesting(self.simulation, self.inventory, self.target, self.node).suggest(
             decision, record, feasible
         )
@@ -223,6 +234,8 @@ class _Explaining:
         kept_out = self._kept_out()
         if kept_out is not None:
             made.standing, (made.reason, made.message) = Standing.PENDING, kept_out
+            if made.reason == REFUSED:
+                made.standing = Standing.REFUSED
             return
         best = candidates.best()
         if best != NO_SLOT:
@@ -305,6 +318,8 @@ def plain(told: Explanation) -> dict[str, Any]:
         "evictionLoop": as_data(told.loop),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),
+        "replicas": plain_replicas(told.replicas) if told.replicas is not None else None,
+        "next": told.next,
         **plain_help(told.help),
         "notes": as_data(told.notes),
     }

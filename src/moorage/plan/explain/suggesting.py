@@ -55,6 +55,11 @@ class Help(msgspec.Struct, frozen=True):
     together: Together | None = None
     not_all_tried: bool = False
 
+    def without(self, kind: ChangeKind) -> "Help":
+        """Return the same without the changes of a kind."""
+        kept = tuple(one for one in self.suggestions if one.change.kind is not kind)
+        return msgspec.structs.replace(self, suggestions=kept)
+
 
 class Suggesting:
     """Suggests changes for one pod; with `node`, those that open this node."""

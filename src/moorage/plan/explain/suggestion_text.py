@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, printable_lines
-from moorage.plan.explain.explanation import Explanation
+from moorage.plan.explain.explanation import Explanation, Standing
 from moorage.plan.explain.explanation_lines import ExplanationLines
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
@@ -20,7 +20,7 @@ class SuggestionText(ExplanationLines):
     def _help(self, told: Explanation) -> Iterator[str]:
         if told.suggestions:
             where = f" on {printable(told.column.node)}" if told.column is not None else ""
-            yield self._styled(f"It would fit{where} with any one of these changes (each was tried)", BOLD)
+            yield self._styled(f"{_subject(told)} fit{where} with any one of these changes (each was tried)", BOLD)
             shown = self._cut(told.suggestions, _MAX_SUGGESTED)
             for number, suggestion in enumerate(shown, 1):
                 yield from self._suggestion(number, suggestion, wide=told.column is None)
@@ -70,3 +70,9 @@ def remarks(suggestion: Suggestion) -> Iterator[str]:
         yield suggestion.change.note
     if suggestion.deletes:
         yield "delete the pods that wait: their workload recreates them with the new template"
+
+
+def _subject(told: Explanation) -> str:
+    if told.standing is Standing.REFUSED:
+        return "Its pods would be let in, and"
+    return "The next replica would" if told.standing is Standing.COMPLETE else "It would"

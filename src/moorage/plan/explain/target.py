@@ -12,10 +12,10 @@ import msgspec
 from moorage.admit.raw import Raw
 from moorage.columns.cluster import PodRecord
 from moorage.control.framework.world import controller_of
-from moorage.lint.report.form import counted
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.pod import Pod
+from moorage.plan.explain.replicas import Replicas, failed_line, refused_pod, replicas_of
 from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
 from moorage.plan.pod_lines import PRESENT, PlannedPod, PodRows, State, planned_pods, record_of
 from moorage.plan.rollout import kind_of_workload
@@ -38,11 +38,16 @@ class TargetError(Exception):
 
 
 class Target(msgspec.Struct):
-    """The pod to be explained. `story` says how it comes to be this one, where that is not obvious."""
+    """The pod to be explained. `story` says how it comes to be this one, where that is not obvious.
+
+    Of a workload, `replicas` counts its pods. `is_next`: all are there, and this would be one more.
+    """
 
     pod: PlannedPod
     record: PodRecord
     story: str = ""
+    replicas: Replicas | None = None
+    is_next: bool = False
 
 
 class _ItsTurn(Exception):
@@ -74,7 +79,7 @@ def find_target(
     item = _workload_named(inventory, kind, where, name)
     if not alone:
         simulation.settle()
-    return _of_cron_job(simulation, item) if kind == "CronJob" else _of_workload(simulation, item)
+    return _of_cron_job(simulation, item) if kind == "CronJob" else _of_workload(simulation, inventory, item)
 
 
 def node_named(text: str) -> str:
@@ -252,26 +257,31 @@ def _of_cron_job(simulation: Simulation, item: Item) -> Target:
     return _target(simulation, following, story=f"no pod of {key} waits; this would be one of its next Job{suspended}")
 
 
-def _of_workload(simulation: Simulation, item: Item) -> Target:
+def _of_workload(simulation: Simulation, inventory: Inventory, item: Item) -> Target:
+    """Return the first of its pods that waits; else one that is refused; else the next one it would create."""
     found = simulation.world.get(item.kind, f"{item.key.namespace}/{item.key.name}")
     key = Key(*simulation.workload_of(found)) if found is not None else item.key
+    owner = simulation.world.get(kind_of_workload(key.kind), f"{key.namespace}/{key.name}") or found
+    if owner is None:
+        raise TargetError(f"{key} has no pods")
     pods = [pod for pod in planned_pods(simulation) if pod.owner == key]
-    waiting = _waiting(simulation, pods, key)
-    if waiting is not None:
-        return waiting
-    for kind, owner, message in simulation.controllers.refused_creates():
-        above = simulation.world.get(kind, owner)
-        if above is not None and Key(*simulation.workload_of(above)) == key:
-            has = f"{counted(len(pods), 'pod')} of {key} on nodes, and no more" if pods else f"{key} has no pods"
-            raise TargetError(f"{has}: {message}")
-    following = _next_pod(simulation, key, pods)
-    if following is not None:
-        whole = "the pod" if len(pods) == 1 else f"all {len(pods)} pods"
-        has = f"{whole} of {key} {'has' if len(pods) == 1 else 'have'} a node" if pods else f"{key} has no pods"
-        return _target(simulation, following, story=f"{has}; this would be the next one")
-    if pods:
-        return _target(simulation, pods[0], story=f"every node that should run a pod of {key} does; this is one")
-    raise TargetError(f"{key} has no pods")
+    replicas = replicas_of(simulation, inventory, key, owner, pods)
+    target = _waiting(simulation, pods, key)
+    if target is None and replicas.refusal:
+        target = _target(simulation, refused_pod(owner, key, replicas.refusal))
+    if target is None and key.kind == "DaemonSet" and pods:
+        target = _target(simulation, pods[0], story=f"every node that should run a pod of {key} does; this is one")
+    if target is None:
+        following = _next_pod(simulation, key, pods)
+        failed = failed_line(simulation, inventory, key) if following is None else None
+        if failed is not None:
+            following = refused_pod(owner, key, failed.message)
+        if following is None:
+            raise TargetError(f"{key} makes no pods")
+        target = _target(simulation, following)
+        target.is_next = True
+    target.replicas = replicas
+    return target
 
 
 def _next_pod(simulation: Simulation, key: Key, pods: Sequence[PlannedPod]) -> PlannedPod | None:

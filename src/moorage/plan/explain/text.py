@@ -16,6 +16,7 @@ from moorage.schedule.diagnosis import Refusal, event_note
 _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW}
 _ANSWER = {Answer.YES: ("yes", GREEN), Answer.NO: ("NO ", RED), Answer.NOTHING: ("-  ", DIM)}
 _MAX_ROWS = 6
+_MAX_NAMED = 3
 _WIDEST_HEAD = 34
 
 
@@ -34,6 +35,7 @@ class ExplanationText(SuggestionText):
 
     def _parts(self, told: Explanation) -> Iterator[str]:
         yield from self._head(told)
+        yield from self._section("All pods that wait", self._waiting(told))
         if told.column is not None:
             yield from self._column(told.column, told)
         else:
@@ -47,15 +49,26 @@ class ExplanationText(SuggestionText):
     # -- what becomes of it -------------------------------------------------------------------------------------------
 
     def _head(self, told: Explanation) -> Iterator[str]:
-        whose = f"  {self._styled(printable(told.workload), DIM)}" if told.workload else ""
-        yield f"{self._styled(f'pod {printable(told.pod)}', BOLD)}{whose}"
-        if told.story:
-            yield from self._wrapped("  ", 2, f"({told.story})", DIM)
-        standing = self._styled(told.standing.value, _COLOUR.get(told.standing, RED))
-        yield from self._wrapped(f"  {standing}: ", 4, verdict(told))
+        if told.standing in (Standing.COMPLETE, Standing.REFUSED) and told.replicas is not None:
+            yield self._styled(printable(told.workload), BOLD)
+            if told.replicas.existing or told.standing is Standing.REFUSED:
+                colour = RED if told.standing is Standing.REFUSED else ""
+                yield from self._wrapped("  ", 4, told.replicas.headline, colour)
+                yield from self._wrapped("  ", 4, _capital(verdict(told)))
+            else:
+                yield from self._wrapped("  ", 4, f"{told.replicas.headline}; {verdict(told)}")
+        else:
+            whose = f"  {self._styled(printable(told.workload), DIM)}" if told.workload else ""
+            yield f"{self._styled(f'pod {printable(told.pod)}', BOLD)}{whose}"
+            if told.replicas is not None and told.replicas.refusal:
+                yield from self._wrapped("  ", 4, told.replicas.headline, RED)
+            if told.story:
+                yield from self._wrapped("  ", 2, f"({told.story})", DIM)
+            standing = self._styled(told.standing.value, _COLOUR.get(told.standing, RED))
+            yield from self._wrapped(f"  {standing}: ", 4, verdict(told))
         for trouble in told.troubles:
             yield from self._wrapped("  ", 4, f"But {trouble}", RED)
-        if told.message:
+        if told.message and told.standing is not Standing.REFUSED:
             message = told.message if self._all else event_note(told.message)
             yield from self._wrapped("  ", 4, f"{told.reason}: {message}")
         yield from self._deadline(told)
@@ -69,6 +82,17 @@ class ExplanationText(SuggestionText):
             yield from self._wrapped("  ", 4, f"Then {told.deadline.then}")
         if told.loop is not None:
             yield from self._wrapped("  ", 4, f"{told.loop.workload}: {told.loop.text}: {told.loop.because}", RED)
+
+    def _waiting(self, told: Explanation) -> Iterator[str]:
+        """Print why the pods of the workload wait, if it is not one reason for all."""
+        groups = told.replicas.waiting if told.replicas is not None else ()
+        for group in groups if len(groups) > 1 else ():
+            names = group.pods if self._all else group.pods[:_MAX_NAMED]
+            more = f" and {len(group.pods) - len(names):,} more" if len(names) < len(group.pods) else ""
+            which = f"{counted(len(group.pods), 'pod')} ({', '.join(names)}{more})"
+            yield from self._wrapped(
+                f"  {self._styled(printable(which), CYAN)}: ", 4, f"{group.reason}: {group.message}"
+            )
 
     # -- why not ------------------------------------------------------------------------------------------------------
 
@@ -193,6 +217,10 @@ class ExplanationText(SuggestionText):
 def verdict(told: Explanation) -> str:
     """Say in one sentence what becomes of the pod."""
     of = f"{told.feasible:,} of {counted(told.nodes, 'node')}"
+    if told.standing is Standing.REFUSED:
+        return f"were its pods let in, {of} would do"
+    if told.standing is Standing.COMPLETE and told.next is not None:
+        return f"{_next_name(told)} would {_would(told, told.next)}"
     if told.standing is Standing.BOUND:
         again = {group.nodes: group for group in told.groups if told.node in group.nodes}
         would = f"it would not be put there again: {_said(next(iter(again.values())).refusals)}" if again else ""
@@ -202,18 +230,47 @@ def verdict(told: Explanation) -> str:
     if told.standing is Standing.EVICTED:
         return f"had to leave node {told.node}"
     if told.standing is Standing.FITS:
-        if told.feasible == 1:
-            return f"goes to {told.node}, the only node of {told.nodes:,} on which it fits"
-        best = told.rows[0].total
-        why = f"{of} fit, and it scores highest ({best})"
-        if told.tied > 1:
-            why += f"; {told.tied:,} nodes score as much, between which fewer pods and then --seed {told.seed} decide"
-        return f"goes to {told.node}: {why}"
+        return f"goes to {_where(told)}"
     if told.standing is Standing.PREEMPTS and told.preemption is not None:
         return f"fits on no node as it is; {counted(len(told.preemption.victims), 'pod')} must leave {told.node} first"
+    return _no_node(told)
+
+
+def _where(told: Explanation) -> str:
+    if told.feasible == 1:
+        return f"{told.node}, the only node of {told.nodes:,} on which it fits"
+    why = f"{told.feasible:,} of {counted(told.nodes, 'node')} fit, and it scores highest ({told.rows[0].total})"
+    if told.tied > 1:
+        why += f"; {told.tied:,} nodes score as much, between which fewer pods and then --seed {told.seed} decide"
+    return f"{told.node}: {why}"
+
+
+def _no_node(told: Explanation) -> str:
     if told.feasible:
-        return f"kept from being scheduled, although {of} would do"
+        return f"kept from being scheduled, although {told.feasible:,} of {counted(told.nodes, 'node')} would do"
     return "fits on no node" if told.nodes else "there are no nodes in the input"
+
+
+def _next_name(told: Explanation) -> str:
+    """Name the pod that is not there."""
+    is_job = told.workload.startswith("Job ")
+    if told.replicas is not None and not told.replicas.existing:
+        return "a first one"
+    return "one more pod" if is_job else "the next replica"
+
+
+def _would(told: Explanation, then: Standing) -> str:
+    if then is Standing.FITS:
+        return f"go to {_where(told)}"
+    if then is Standing.REFUSED:
+        return f"be refused: {told.message}"
+    if then is Standing.PREEMPTS and told.preemption is not None:
+        return f"evict {counted(len(told.preemption.victims), 'pod')} from {told.node}"
+    return f"be Pending: {_no_node(told)}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _away(line: Line) -> str:

@@ -179,15 +179,14 @@ def test_a_workload_is_its_first_pending_pod_or_its_next() -> None:
     assert (some.standing, some.workload) == (Standing.PENDING, "Deployment default/web")
     assert some.story == "1 of 3 pods of Deployment default/web waits for a node; this is it"
     more = explained(node("a"), workload("Deployment", "web", replicas=3), pod="deployment/web")
-    assert (more.standing, more.node) == (Standing.FITS, "a")
-    assert more.story == "all 3 pods of Deployment default/web have a node; this would be the next one"
+    assert (more.standing, more.next, more.node) == (Standing.COMPLETE, Standing.FITS, "a")
     none = explained(node("a"), workload("Deployment", "web", cpu="9", replicas=0), pod="deployment/web")
-    assert none.standing is Standing.PENDING
+    assert (none.standing, none.next) == (Standing.COMPLETE, Standing.PENDING)
 
 
 @pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "Job", "DaemonSet"])
 def test_every_kind_of_workload(kind: str) -> None:
     told = explained(node("a"), workload(kind, "w"), pod=f"{kind.lower()}/w")
-    assert told.standing in (Standing.FITS, Standing.BOUND)
+    assert told.standing in (Standing.COMPLETE, Standing.BOUND)
     assert told.node == "a"
     assert told.workload == f"{kind} default/w"

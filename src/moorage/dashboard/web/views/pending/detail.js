@@ -13,7 +13,7 @@ import { matrix } from "./matrix.js";
 import { preemption } from "./preemption.js";
 import { scores } from "./scores.js";
 
-const STANDINGS = { Pending: "warn", Preempts: "info", Fits: "good", Bound: "good", Failed: "bad", Evicted: "bad" };
+const STANDINGS = { Pending: "warn", Preempts: "info", Fits: "good", Bound: "good", Failed: "bad", Evicted: "bad", Refused: "bad", Complete: "good" };
 
 export function nothingChosen() {
   return empty("Choose a group", "Its nodes, what would help, and whom preemption would evict are shown here.", { height: "20rem" });
@@ -34,13 +34,14 @@ export function detail(told, { again, group = null }) {
       h(
         "div",
         { class: "row" },
-        h("h2", { class: "wrap" }, explanation.pod),
+        h("h2", { class: "wrap" }, isAbsent(explanation) ? explanation.workload : explanation.pod),
         chip(explanation.standing, STANDINGS[explanation.standing] ?? ""),
         h("span", { class: "grow" }),
         told.asked && h("span", { class: "muted small" }, `as of ${clock(told.asked.time)}`),
         !embedded && h("button", { class: "button small quiet", type: "button", onclick: again }, "Explain again"),
       ),
       h("p", { class: "muted wrap pending-facts" }, facts(explanation)),
+      (isAbsent(explanation) || explanation.replicas?.refusal) && h("p", { class: "wrap pending-verdict" }, explanation.replicas.headline),
       h("p", { class: "wrap pending-verdict" }, told.verdict),
       message(told),
       explanation.troubles.map((one) => h("p", { class: "bad wrap" }, `But ${one}`)),
@@ -63,9 +64,14 @@ export function detail(told, { again, group = null }) {
   );
 }
 
+/** The pod that is explained is not there: it would be the next one of its workload, or is refused. */
+function isAbsent({ standing, replicas }) {
+  return replicas && (standing === "Complete" || standing === "Refused");
+}
+
 function facts(explanation) {
   const parts = [
-    explanation.workload || "no controller",
+    isAbsent(explanation) ? null : explanation.workload || "no controller",
     explanation.story,
     `priority ${explanation.priority}`,
     `scheduler ${explanation.scheduler}`,
@@ -85,7 +91,7 @@ function deadline({ deadline: found, evictionLoop: loop }) {
 
 /** The message as people read it, and as the event has it. */
 function message({ explanation, short }) {
-  if (!explanation.message) return null;
+  if (!explanation.message || explanation.standing === "Refused") return null;
   const brief = h("p", { class: "pending-message wrap" }, `${explanation.reason}: ${short}`);
   if (short === explanation.message) return brief;
   return [

@@ -39,7 +39,8 @@ export function help(told) {
       unfinished(explanation),
     );
   }
-  if (explanation.standing === "Fits" || explanation.standing === "Bound") return empty("Nothing needs to help", "The pod has a node, or gets one.");
+  const standing = explanation.next ?? explanation.standing;
+  if (standing === "Fits" || standing === "Bound") return empty("Nothing needs to help", "The pod has a node, or gets one.");
   if (explanation.notAllTried) return empty("No change was found that would be enough", "Not all were tried: each takes a long search.");
   return empty("No single change to the pod or to one node would be enough");
 }
