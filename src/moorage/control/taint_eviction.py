@@ -21,13 +21,16 @@ from moorage.control.framework.workloads import disruption_target
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Undecided
 from moorage.match.eviction_clock import Deadline, added_at, countdown, deadline, noticed_text, placed_at
-from moorage.match.taint_eviction import Eviction, When, decide_eviction, no_execute
+from moorage.match.taint_eviction import Eviction, When, decide_eviction, gate_in_the_way, no_execute
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Pod, Toleration
 from moorage.model.well_known.taints import NO_EXECUTE
+from moorage.telemetry.logs import get_logger
+from moorage.telemetry.pod_loops import PodLoops
 
+_LOG = get_logger("taint-eviction-controller")
 _REMEMBERED = 4096
 Taints = tuple[Taint, ...]
 Tolerations = tuple[Toleration, ...]
@@ -95,6 +98,9 @@ class TaintEvictionController(Controller):
             "taint_eviction_controller_pod_deletions_total",
             "Total number of Pods deleted by TaintEvictionController since its start.",
         ).labels()
+        about = "Evicted pods that were created for evicted ones of their workload, again and again."
+        self._again = metrics.counter("taint_eviction_controller_pods_evicted_again_total", about).labels()
+        self._loops = PodLoops()
         self._latency = metrics.histogram(
             "taint_eviction_controller_pod_deletion_duration_seconds",
             "Latency, in seconds, between the time when a taint effect has been activated for the Pod and its deletion "
@@ -201,7 +207,7 @@ class TaintEvictionController(Controller):
         if eviction.when is When.NOW:
             cancelled = self._cancel(key)
             since = min(now, max(self._noticed.get(node, now), placed_at(pod, now)))
-            return Plan((*cancelled, *self._evict(found, since, now)))
+            return Plan((*cancelled, *self._evict(found, since, now, eviction, world)))
         waited = self._waiting.get(key)
         known = waited.begun if waited is not None and waited.pod.uid == found.uid else {}
         changed = self._changed.get(node, {})
@@ -213,7 +219,7 @@ class TaintEvictionController(Controller):
         if due > now:
             return Plan(again_after=due - now)
         self._waiting.pop(key, None)
-        return Plan(tuple(self._evict(found, due, now)))
+        return Plan(tuple(self._evict(found, due, now, eviction, world)))
 
     @property
     def timed(self) -> Iterable[Object]:
@@ -231,9 +237,11 @@ class TaintEvictionController(Controller):
         waited = self._waiting.pop(key, None)
         return [] if waited is None else [_report(waited.pod, f"Cancelling deletion of Pod {key}")]
 
-    def _evict(self, found: Object, since: float, now: float) -> list[Action]:
+    def _evict(self, found: Object, since: float, now: float, eviction: Eviction, world: World) -> list[Action]:
         """Set the DisruptionTarget condition, then delete the pod."""
         pod: Pod = found.view
+        if found.key not in self._evicted:
+            self._note_loop(pod, eviction, world, now)
         self._evicted.setdefault(found.key, since)
         actions: list[Action] = []
         text = "Taint manager: deleting due to NoExecute taint"
@@ -243,6 +251,18 @@ class TaintEvictionController(Controller):
         said = _report(found, f"Marking for deletion Pod {found.key}")
         actions.append(Delete(KINDS.POD, found.namespace, found.name, found.uid, report=said))
         return actions
+
+    def _note_loop(self, pod: Pod, eviction: Eviction, world: World, now: float) -> None:
+        """Count an evicted pod that replaces an evicted one, and log the workload once."""
+        loop = self._loops.ended(pod.metadata, now)
+        if loop is None:
+            return
+        self._again.inc()
+        if loop.is_news:
+            node = world.get(KINDS.NODE, pod.spec.nodeName)
+            gate = gate_in_the_way(pod.spec, node.view) if node is not None and not eviction.all_tolerated else None
+            hint = f"; the feature gate {gate} is off in the controller manager" if gate else ""
+            _LOG.error(loop.text("evicted", f"{eviction.because}{hint}"))
 
     def done(self, key: str, plan: Plan, now: float) -> None:
         if isinstance(plan.actions[-1], Delete):

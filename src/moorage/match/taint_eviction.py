@@ -11,14 +11,19 @@ from enum import StrEnum
 
 import msgspec
 
+from moorage.match.node_selector import compile_required_node_affinity
+from moorage.match.operators import OPERATOR_GATES, TOLERATION, gate_of
 from moorage.match.taint_messages import describe_taint, describe_toleration
-from moorage.match.tolerations import TolerationSet
+from moorage.match.tolerations import TolerationSet, compile_tolerations
+from moorage.model.gates import SEMVER_COMPARISON_OPERATORS, TAINT_TOLERATION_CEL, all_gates, gates_from
 from moorage.model.go.integers import INT64_MAX, wrap64
 from moorage.model.types.node import Node, Taint
-from moorage.model.types.pod import Toleration
+from moorage.model.types.pod import PodSpec, Toleration
 from moorage.model.well_known.taints import NO_EXECUTE
 
 _SECOND = 10**9
+#: The gates that decide whether a toleration or node affinity matches.
+_GATES = (*OPERATOR_GATES, TAINT_TOLERATION_CEL)
 
 
 class When(StrEnum):
@@ -86,6 +91,30 @@ def no_execute(node: Node) -> tuple[Taint, ...]:
     """Return the taints of a node that evict pods."""
     taints = node.spec.taints
     return tuple(taint for taint in taints if taint.effect == NO_EXECUTE) if taints else ()
+
+
+def gate_in_the_way(spec: PodSpec, node: Node) -> str | None:
+    """Return the gate that must be off in a component which keeps a pod from its node: with all gates it may be there.
+
+    None if taints or labels keep it away whatever the gates are, or if it needs none of them.
+    """
+    taints, labels, name = no_execute(node), node.metadata.labels, node.metadata.name
+    every, none = all_gates(), gates_from(dict.fromkeys((gate.name for gate in _GATES), False))
+    tolerations = compile_tolerations(spec.tolerations, every)
+    if any(tolerations.first_matching(taint) is None for taint in taints):
+        return None
+    if not compile_required_node_affinity(spec.nodeSelector, spec.affinity, every).match(labels, name):
+        return None
+    without = compile_tolerations(spec.tolerations, none)
+    for taint in taints:
+        used = tolerations.first_matching(taint)
+        if used is not None and without.first_matching(taint) is None:
+            operator = used[1].operator
+            gate = TAINT_TOLERATION_CEL if used[1].expression else gate_of(operator, TOLERATION)
+            return gate.name if gate is not None else None
+    if not compile_required_node_affinity(spec.nodeSelector, spec.affinity, none).match(labels, name):
+        return SEMVER_COMPARISON_OPERATORS.name
+    return None
 
 
 def _as_duration(seconds: int) -> int:

@@ -12,15 +12,20 @@ from functools import partial
 from itertools import count
 
 from moorage.match.evaluation.accounts import Undecided
+from moorage.match.taint_eviction import gate_in_the_way
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.run import pod_status as lifecycle
 from moorage.run.actions import Action, Remove, ReportDevices, ReportEvent, WriteStatus
-from moorage.run.admission import Admission, Load, Mounts, NotMounted
+from moorage.run.admission import Admission, Load, Mounts, NotMounted, Refusal
 from moorage.run.devices.claims import DeviceClaims, NotPrepared
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing, is_resized, report_resize, resize
 from moorage.run.simulated_pod import NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
+from moorage.telemetry.logs import get_logger
+from moorage.telemetry.pod_loops import PodLoops
+
+_LOG = get_logger("kubelet")
 
 #: Delays between attempts to mount volumes; the first failure is not reported.
 _FIRST_MOUNT_DELAY, _MAX_MOUNT_DELAY = 1.0, 122.0
@@ -44,6 +49,8 @@ class KubeletState:
         self._claims = claims or DeviceClaims(admission.gates)
         self.started = 0
         self.refused: Counter[str] = Counter()
+        self.refused_again: Counter[str] = Counter()  # those that were made for refused ones
+        self._loops = PodLoops()
         self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
         self._held_up: dict[str, tuple[float, float]] = {}  # pods that wait for volumes or claims: delay, next attempt
         self._nodes: dict[str, Node] = {}
@@ -194,6 +201,17 @@ class KubeletState:
         actions, self._now_due = self._now_due, []
         return actions
 
+    def _note_loop(self, pod: Pod, node: Node, refusal: Refusal, now: float) -> None:
+        """Count a refused pod that replaces a refused one, and log the workload once."""
+        loop = self._loops.ended(pod.metadata, now)
+        if loop is None:
+            return
+        self.refused_again[refusal.reason] += 1
+        if loop.is_news:
+            gate = gate_in_the_way(pod.spec, node)
+            hint = f"; the feature gate {gate} is off in the kubelet" if gate else ""
+            _LOG.error(loop.text("refused by their kubelet", f"{refusal.reason}: {refusal.message}{hint}"))
+
     def _arrived(self, key: str, pod: Pod, now: float) -> None:
         name, phase = pod.spec.nodeName, pod.status.phase
         is_leaving = pod.metadata.deletionTimestamp is not None
@@ -210,6 +228,7 @@ class KubeletState:
                 return
             if refusal is not None:
                 self.refused[refusal.reason] += 1
+                self._note_loop(pod, self._nodes[name], refusal, now)
                 self._now_due.append(ReportEvent(pod, "Warning", refusal.reason, refusal.message))
                 life = self._keep(key, SimulatedPod(pod, PodStage.REFUSED, now))
                 life.refuse(refusal, now)

@@ -42,7 +42,9 @@ def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admiss
     gauge("kubelet_simulated_nodes", "Number of nodes that are simulated.", lambda: len(state.nodes))
     counter("kubelet_started_pods_total", "Cumulative number of pods started.", lambda: state.started)
     about = "Cumulative number pod admission rejections by the Kubelet."
-    counter("kubelet_admission_rejections_total", about, partial(_rejections, state), ("reason",))
+    counter("kubelet_admission_rejections_total", about, partial(_rejections, state.refused), ("reason",))
+    about = "Rejected pods that were created for rejected ones of their workload, again and again."
+    counter("kubelet_pods_rejected_again_total", about, partial(_rejections, state.refused_again, ""), ("reason",))
     for what in ("hits", "misses", "evictions"):
         about = f"The cache of compiled toleration expressions: {what}."
         counter(f"kubelet_cel_cache_{what}_total", about, partial(getattr, admission.programs, what))
@@ -56,11 +58,11 @@ def _by_driver(claims: DeviceClaims) -> Mapping[Labels, float]:
     return {(driver,): count for driver, count in claims.in_use().items()}
 
 
-def _rejections(state: KubeletState) -> Mapping[Labels, float]:
-    """Count rejections by reason; reasons not on Kubernetes' list are grouped."""
+def _rejections(refused: Counter[str], other: str = "Other") -> Mapping[Labels, float]:
+    """Count rejections by reason; those not on Kubernetes' list are `other`, or keep their names if that is empty."""
     counted: Counter[Labels] = Counter()
-    for reason, times in state.refused.items():
-        extended = "OutOfExtendedResources" if reason.startswith("OutOf") else "Other"
+    for reason, times in refused.items():
+        extended = "OutOfExtendedResources" if reason.startswith("OutOf") else other or reason
         counted[(reason if reason in _KNOWN else extended,)] += times
     return counted
 

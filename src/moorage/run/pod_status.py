@@ -20,7 +20,7 @@ from moorage.run.last_result_cache import remember_last
 Raw = dict[str, Any]
 
 _SECOND = 1_000_000_000
-_REJECTED = "Pod was rejected: "
+REJECTED = "Pod was rejected: "
 _NOT_READY, _GATES_CLOSED = "ContainersNotReady", "ReadinessGatesNotReady"
 DEADLINE_EXCEEDED = ("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
@@ -42,7 +42,7 @@ def rejected_status(pod: Pod, refusal: Refusal, now: float) -> Raw:
     status: Raw = {
         "phase": "Failed",
         "reason": refusal.reason,
-        "message": _REJECTED + refusal.message,
+        "message": REJECTED + refusal.message,
         "startTime": time_text(now),
     }
     if pod.metadata.generation:

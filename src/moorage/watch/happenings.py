@@ -9,15 +9,16 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from moorage.control.framework.workloads import is_finished, is_ready
-from moorage.control.framework.world import controller_of
+from moorage.match.taint_eviction import gate_in_the_way
 from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.gates import all_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod, PodCondition
-from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.report.reasons import without_preemption
+from moorage.run.pod_status import REJECTED
+from moorage.telemetry.pod_loops import PodLoops, workload_name
 
 #: Departures of a workload for which no replacement was seen yet.
 _MAX_DEPARTURES = 100
@@ -36,6 +37,7 @@ class HappeningKind(StrEnum):
     PREEMPTED = "preempted"
     DELETED = "deleted"
     FAILED = "failed"
+    LOOP = "loop"
     COMPLETED = "completed"
     NODE = "node"
     CONTROL = "control"
@@ -66,18 +68,13 @@ _CAUSES = {
     "DeletionByPodGC": (HappeningKind.DELETED, "pod garbage collection: its node is gone"),
     "PreemptionByScheduler": (HappeningKind.PREEMPTED, "a pod of higher priority"),
 }
+#: Of these, those that evict the pods that are made in their stead, too.
+_BY_TAINTS = frozenset({"DeletionByTaintManager", "DeletionByDeviceTaintManager"})
 
 
 def workload_of(pod: Pod) -> str:
-    """Return `Deployment default/web` for a pod of its ReplicaSet, whose name ends with the template's hash."""
-    owner = controller_of(pod.metadata)
-    if owner is None:
-        return ""
-    kind, name = owner.kind, owner.name
-    suffix = f"-{pod.metadata.labels.get(POD_TEMPLATE_HASH, '')}"
-    if kind == "ReplicaSet" and len(suffix) > 1 and name.endswith(suffix):
-        kind, name = "Deployment", name.removesuffix(suffix)
-    return f"{kind} {pod.metadata.namespace}/{name}"
+    """Return the workload that a pod belongs to, such as `Deployment default/web`; empty if it has no controller."""
+    return workload_name(pod.metadata)
 
 
 def key_of(pod: Pod) -> str:
@@ -97,6 +94,7 @@ class Chronicle:
 
     def __init__(self) -> None:
         self._departures: dict[str, deque[_Departure]] = {}
+        self._refusals, self._evictions = PodLoops(), PodLoops()
 
     def of_pod(self, old: Pod | None, new: Pod | None, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
         if new is None:
@@ -115,8 +113,30 @@ class Chronicle:
             yield Happening(now, HappeningKind.PENDING, key_of(new), workload_of(new), text)
         if is_finished(new) and (old is None or not is_finished(old)):
             yield _ended(new, now)
+            if new.status.message.startswith(REJECTED):
+                yield from self._refused_again(new, nodes, now)
         elif _is_going(new) and (old is None or not _is_going(old)) and not is_finished(new):
             yield self._departs(new, nodes, now)
+            yield from self._evicted_again(new, nodes, now)
+
+    def _refused_again(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
+        """Name a workload once whose pods are refused by kubelets, and made again."""
+        loop = self._refusals.ended(pod.metadata, now)
+        if loop is not None and loop.is_news:
+            why = f"{pod.status.reason}: {pod.status.message.removeprefix(REJECTED)}"
+            hint = _gate_hint(pod, nodes, "the kubelet")
+            text = loop.predicate("refused by their kubelet", f"{why}{hint}")
+            yield Happening(now, HappeningKind.LOOP, loop.workload, loop.workload, text)
+
+    def _evicted_again(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
+        """Name a workload once whose pods are evicted because of taints, and made again."""
+        if not any(one.type == "DisruptionTarget" and one.reason in _BY_TAINTS for one in pod.status.conditions):
+            return
+        loop = self._evictions.ended(pod.metadata, now)
+        if loop is not None and loop.is_news:
+            hint = _gate_hint(pod, nodes, "the controller manager")
+            text = loop.predicate("evicted", f"by {_cause(pod, nodes)[1]}{hint}")
+            yield Happening(now, HappeningKind.LOOP, loop.workload, loop.workload, text)
 
     def _placed(self, pod: Pod, now: float) -> Happening:
         workload = workload_of(pod)
@@ -136,6 +156,13 @@ class Chronicle:
             self._departures.setdefault(workload, deque(maxlen=_MAX_DEPARTURES)).append(_Departure(key_of(pod), node))
         where = f"from {node}" if node else "before it had a node"
         return Happening(now, kind, key_of(pod), workload, f"{where}{f' by {why}' if why else ''}")
+
+
+def _gate_hint(pod: Pod, nodes: Mapping[str, Node], component: str) -> str:
+    """Return which gate must be off, if the pod may be on its node with all gates on."""
+    node = nodes.get(pod.spec.nodeName)
+    gate = gate_in_the_way(pod.spec, node) if node is not None else None
+    return f"; the feature gate {gate} is off in {component}" if gate else ""
 
 
 def _is_going(pod: Pod) -> bool:

@@ -19,6 +19,7 @@ _COLOURS = {
     HappeningKind.PREEMPTED: RED,
     HappeningKind.DELETED: DIM,
     HappeningKind.FAILED: RED,
+    HappeningKind.LOOP: RED,
     HappeningKind.COMPLETED: GREEN,
     HappeningKind.NODE: BOLD,
     HappeningKind.SERVER: RED,

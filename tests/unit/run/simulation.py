@@ -74,7 +74,7 @@ class Simulation:
         """A pod that is bound already; `simulate` are annotations."""
         annotations = {SIMULATE + key: value for key, value in (simulate or {}).items()}
         metadata = {"name": name, "namespace": "default", "annotations": annotations}
-        for field in ("finalizers", "labels"):
+        for field in ("finalizers", "labels", "ownerReferences"):
             if field in spec:
                 metadata[field] = spec.pop(field)
         metadata["annotations"] |= spec.pop("annotations", {})

@@ -6,7 +6,7 @@ import pytest
 from tests.log_text import log_text
 from tests.unit.run.simulation import Simulation, container, simulating
 
-from moorage.model.gates import gates_from
+from moorage.model.gates import GateSet, gates_from
 from moorage.model.kinds import KINDS
 from moorage.run.simulated_pod import REFUSAL_DELAY
 
@@ -199,3 +199,36 @@ async def test_a_refused_pod_takes_no_room_while_its_refusal_is_on_its_way(simul
     await simulation.pod("refused", nodeSelector={"disk": "ssd"})
     await simulation.pod("taken")
     assert await simulation.phase("taken") == "Running"
+
+
+@pytest.mark.parametrize(
+    ("gates", "why"),
+    [
+        (
+            _OFF,
+            "TaintToleration: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate; the "
+            "feature gate TaintTolerationComparisonOperators is off in the kubelet",
+        ),
+        (_ALL, "NodeAffinity: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"),
+    ],
+)
+async def test_workload_whose_pods_are_refused_again_and_again_is_logged_once(
+    gates: GateSet, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with simulating(_ALL, starts=False) as world:
+        world.gates = gates
+        await world.start()
+        await world.node(taints=[_SLA])
+        tolerations = [{"key": "sla", "operator": "Gt", "value": "900"}]
+        selector = {"disk": "ssd"} if gates is _ALL else {}
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+        for number in range(8):
+            await world.pod(f"p{number}", tolerations=tolerations, nodeSelector=selector, ownerReferences=[owner])
+            while await world.phase(f"p{number}") != "Failed":
+                await world.settle(0.1)
+        reason = why.partition(":")[0]
+        counted = f'kubelet_pods_rejected_again_total{{reason="{reason}"}}'
+        assert float(world.measured(counted).split()[-1]) >= 6
+    (line,) = (line for line in log_text(caplog).splitlines() if "again and again" in line)
+    assert "ReplicaSet default/web makes pods again and again that are refused by their kubelet, 4 within " in line
+    assert line.endswith(f's: {why}" component="kubelet"')

@@ -6,6 +6,7 @@ import pytest
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object, Raw
+from moorage.model.go.times import time_text
 from moorage.model.kinds import KINDS
 from moorage.watch.happenings import HappeningKind
 from moorage.watch.state import Watched
@@ -25,6 +26,8 @@ def pod(name: str, node: str = "", *, owner: str = "web-7c", **fields: Any) -> O
     if owner:
         metadata["labels"] = {"pod-template-hash": owner.rpartition("-")[2]}
         metadata["ownerReferences"] = [{"kind": "ReplicaSet", "name": owner, "uid": "u", "controller": True}]
+    if "created" in fields:
+        metadata["creationTimestamp"] = time_text(fields.pop("created"))
     if fields.pop("going", False):
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     spec: Raw = {
@@ -179,3 +182,61 @@ def test_what_is_remembered_is_bounded() -> None:
     for number in range(700):
         state.pods_changed([Delta(pod(f"p{number}"), pod(f"p{number}", "n1"))], NOW)
     assert (len(state.happenings), state.total) == (500, 700)
+
+
+GATE = "TaintTolerationComparisonOperators"
+FP = {"key": "fp", "value": "3", "effect": "NoExecute"}
+REFUSED = "Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate"
+HEAD = "makes pods again and again that are"
+
+
+@pytest.mark.parametrize(
+    ("toleration", "hint"),
+    [
+        ({"key": "fp", "operator": "Lt", "value": "5"}, f"; the feature gate {GATE} is off in the kubelet"),
+        ({"expression": "int(taint.value) < 5"}, "; the feature gate TaintTolerationCEL is off in the kubelet"),
+        ({"key": "fp", "operator": "Lt", "value": "2"}, ""),
+        ({"key": "fp", "operator": "Exists"}, ""),
+    ],
+)
+def test_a_workload_whose_pods_are_refused_again_and_again_is_named_once(toleration: Raw, hint: str) -> None:
+    state = watched(node("n1", FP))
+    for number in range(12):
+        now = NOW + 2 * number
+        before = pod(f"p{number}", "n1", tolerations=[toleration], created=now - 1)
+        refused = {"phase": "Failed", "reason": "TaintToleration", "message": f"Pod was rejected: {REFUSED}"}
+        after = pod(f"p{number}", "n1", tolerations=[toleration], created=now - 1, **refused)
+        state.pods_changed([Delta(None, before), Delta(before, after)], now)
+    loops = [one for one in state.happenings if one.kind is HappeningKind.LOOP]
+    text = f"{HEAD} refused by their kubelet, 4 within 6 s: TaintToleration: {REFUSED}{hint}"
+    assert [(one.subject, one.workload, one.detail) for one in loops] == [("Deployment default/web",) * 2 + (text,)]
+
+
+@pytest.mark.parametrize(
+    ("toleration", "hint"),
+    [
+        ({"key": "fp", "operator": "Lt", "value": "5"}, f"; the feature gate {GATE} is off in the controller manager"),
+        ({"key": "fp", "operator": "Lt", "value": "2"}, ""),
+    ],
+)
+def test_a_workload_whose_pods_are_evicted_again_and_again_is_named_once(toleration: Raw, hint: str) -> None:
+    state = watched(node("n1", FP))
+    for number in range(12):
+        now = NOW + 2 * number
+        about: dict[str, Any] = {"tolerations": [toleration], "created": now - 1}
+        there = pod(f"p{number}", "n1", **about)
+        going = pod(f"p{number}", "n1", **about, going=True, conditions=[target("DeletionByTaintManager")])
+        state.pods_changed([Delta(None, there), Delta(there, going)], now)
+    (loop,) = (one for one in state.happenings if one.kind is HappeningKind.LOOP)
+    assert loop.detail == f"{HEAD} evicted, 4 within 6 s: by taint fp=3:NoExecute{hint}"
+
+
+def test_pods_that_fail_or_are_drained_are_no_loop() -> None:
+    state = watched(node("n1"))
+    for number in range(12):
+        now = NOW + 2 * number
+        there = pod(f"p{number}", "n1", created=now - 1)
+        failed = pod(f"p{number}", "n1", created=now - 1, phase="Failed", reason="Error", message="exit 1")
+        drained = pod(f"q{number}", "n1", created=now - 1, going=True, conditions=[target("EvictionByEvictionAPI")])
+        state.pods_changed([Delta(there, failed), Delta(pod(f"q{number}", "n1"), drained)], now)
+    assert not [one for one in state.happenings if one.kind is HappeningKind.LOOP]

@@ -360,3 +360,40 @@ async def test_a_taint_that_is_edited_in_place_has_the_time_of_its_former_value(
     assert await names(cluster) == {"other"}
     await cluster.settle(60)
     assert await names(cluster) == set()
+
+
+@pytest.mark.parametrize(
+    ("toleration", "why"),
+    [
+        (tolerates("t", "Gt", "5", tolerationSeconds=30), "t=9 is tolerated for 30 s"),
+        (tolerates("t", "Gt", "20"), "9 > 20 is false (taint t=9, toleration Gt 20)"),
+    ],
+)
+async def test_a_workload_whose_pods_are_evicted_again_and_again_is_logged_once(
+    toleration: Raw, why: str, caplog: pytest.LogCaptureFixture, cluster: VirtualCluster
+) -> None:
+    await cluster.client.create(KINDS.NODE, node("n", taint("t", "9")))
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+    for index in range(6):
+        made = pod(f"p{index}", "n", toleration)
+        made["metadata"]["ownerReferences"] = [owner]
+        await cluster.client.create(KINDS.POD, made)
+        await cluster.settle(40)
+    assert await names(cluster) == set()
+    assert value_of(cluster, "taint_eviction_controller_pods_evicted_again_total") == 5
+    (line,) = (line for line in log_text(caplog).splitlines() if "again and again" in line)
+    assert f"ReplicaSet default/web makes pods again and again that are evicted, 4 within 120 s: {why}" in line
+
+
+async def test_the_loop_names_the_gate_that_is_off_in_the_controller_manager(caplog: pytest.LogCaptureFixture) -> None:
+    gate = "TaintTolerationComparisonOperators"
+    async with running(manager_gates=f"AllAlpha=true,{gate}=false") as cluster:
+        await cluster.client.create(KINDS.NODE, node("n", taint("t", "9")))
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
+        for index in range(6):
+            made = pod(f"p{index}", "n", tolerates("t", "Gt", "5"))
+            made["metadata"]["ownerReferences"] = [owner]
+            await cluster.client.create(KINDS.POD, made)
+            await cluster.settle(5)
+    (line,) = (line for line in log_text(caplog).splitlines() if "again and again" in line)
+    assert f"; the feature gate {gate} is off in the controller manager" in line

@@ -17,6 +17,7 @@ export const KINDS = {
   placed: { title: "Placed", sign: "●", shape: "disc", tone: "good" },
   moved: { title: "Moved", sign: "→", shape: "diamond", tone: "info" },
   evicted: { title: "Evicted", sign: "✕", shape: "cross", tone: "bad" },
+  loop: { title: "Again and again", sign: "↻", shape: "cross", tone: "bad" },
   preempted: { title: "Preempted", sign: "⌃", shape: "cross", tone: "bad" },
   deleted: { title: "Deleted", sign: "−", shape: "ring", tone: "" },
   failed: { title: "Failed", sign: "✕", shape: "square", tone: "bad" },
