@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 from tests.unit.plan.explaining import explained
-from tests.unit.plan.planning import Raw, node, pod, workload
+from tests.unit.plan.planning import Raw, node, pod, running, workload
 
 from moorage.plan.explain.explanation import Explanation, plain
 from moorage.plan.explain.remedies.change import ChangeKind
@@ -79,3 +79,26 @@ def test_the_nearest_version_comes_first_and_a_version_label_is_called_a_fact() 
     labels = [one.change for one in told.suggestions if one.change.kind is ChangeKind.NODE_LABEL]
     assert labels
     assert all("a fact about the node" in change.note for change in labels)
+
+
+def test_fewer_replicas_are_not_suggested_for_a_pod_that_nobody_asked_for() -> None:
+    told = explained(node("n1"), workload("Deployment", "web", replicas=4), pod="deployment/web")
+    assert told.story.endswith("this would be the next one")
+    assert summaries(told) == ["1 more node like n1"]
+
+
+def test_a_pod_that_may_not_stay_is_recreated_without_what_admission_gave_it() -> None:
+    """The priority of a pod is computed from its class: the API server refuses a manifest that has another one."""
+    urgent = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
+    told = explained(node("n1"), running("low", "n1", cpu="4"), urgent, pod("p", "3"))
+    (found,) = [one.remedy for one in told.suggestions if one.change.kind is ChangeKind.PRIORITY]
+    assert found is not None
+    assert yaml.safe_load(found.manifest)["spec"].keys() >= {"priorityClassName"}
+    assert "priority:" not in found.manifest
+
+
+def test_the_manifest_of_a_job_keeps_what_cannot_change() -> None:
+    told = explained(node("n1"), workload("Job", "web", parallelism=6, completions=6), pod="job/web")
+    (found,) = [one.remedy for one in told.suggestions if one.change.kind is ChangeKind.REPLICAS]
+    assert found is not None
+    assert yaml.safe_load(found.manifest)["spec"]["selector"]["matchLabels"]

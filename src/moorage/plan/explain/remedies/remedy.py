@@ -20,7 +20,7 @@ from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.acceptance import document_of
 from moorage.plan.explain.remedies.change import Change, ChangeKind, as_yaml
 from moorage.plan.explain.remedies.differences import CannotCarry, Operation, carried, operations
-from moorage.plan.explain.remedies.workload.carrying_out import as_new, template_like, unbound_claims
+from moorage.plan.explain.remedies.workload.carrying_out import as_new, as_written, template_like, unbound_claims
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.simulation.simulation import Simulation
@@ -221,7 +221,7 @@ def _patched(item: Item, raw: Raw, changed: Raw, command: str, note: str = "") -
         patch,
         "json",
         command or patch_command(item.kind, item.key.namespace, item.key.name, patch),
-        _manifest(as_new(changed)),
+        _manifest(as_written(changed)),
         note,
     )
 

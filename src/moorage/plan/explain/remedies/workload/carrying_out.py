@@ -6,7 +6,6 @@ pod and a claim on devices are recreated, since their specs cannot be changed; a
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
@@ -91,22 +90,35 @@ def template_like(pod: Pod) -> Raw:
     return {"metadata": {"labels": document.get("metadata", {}).get("labels", {})}, "spec": spec}
 
 
-def as_new(document: Raw) -> Raw:
-    """Return a document as a user writes it: without status and what the API server adds."""
+def as_written(document: Raw) -> Raw:
+    """Return a document as a user writes it to change what exists: without status and what the API server adds."""
     metadata = {name: value for name, value in document["metadata"].items() if name not in _ADDED_BY_SERVER}
-    new = {name: value for name, value in {**document, "metadata": metadata}.items() if name != "status"}
-    if document.get("kind") == KINDS.JOB.name and not new["spec"].get("manualSelector"):
-        new["spec"] = _without_generated_labels(new["spec"])
-    return new
+    return {name: value for name, value in {**document, "metadata": metadata}.items() if name != "status"}
 
 
-def _without_generated_labels(spec: Raw) -> Raw:
-    template = spec.get("template") or {}
-    metadata = dict(template.get("metadata") or {})
+def as_new(document: Raw) -> Raw:
+    """Return a document as a user writes it to create the object: also without what is generated for each one."""
+    new = as_written(document)
+    if document.get("kind") == KINDS.POD.name:
+        new["spec"] = {name: value for name, value in new["spec"].items() if name not in _OF_ONE_POD}
+    if document.get("kind") != KINDS.JOB.name or new["spec"].get("manualSelector"):
+        return new
+    template = new["spec"].get("template") or {}
+    spec = {name: value for name, value in new["spec"].items() if name != "selector"}
+    return {
+        **new,
+        "metadata": _without_generated_labels(new["metadata"]),
+        "spec": {
+            **spec,
+            "template": {**template, "metadata": _without_generated_labels(template.get("metadata") or {})},
+        },
+    }
+
+
+def _without_generated_labels(metadata: Raw) -> Raw:
     labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name not in _JOB_LABELS}
-    metadata = {**metadata, "labels": labels} if labels else {k: v for k, v in metadata.items() if k != "labels"}
-    kept = {name: value for name, value in spec.items() if name != "selector"}
-    return {**kept, "template": {**template, "metadata": metadata}}
+    rest = {name: value for name, value in metadata.items() if name != "labels"}
+    return {**rest, "labels": labels} if labels else rest
 
 
 # -- objects beside the workload --------------------------------------------------------------------------------------
@@ -246,8 +258,7 @@ def _recreate_pod(simulation: Simulation, pod: PlannedPod, before: Pod, after: P
 
 
 def _create_pod(simulation: Simulation, raw: Raw, namespace: str) -> None:
-    spec: dict[str, Any] = {name: value for name, value in raw["spec"].items() if name not in _OF_ONE_POD}
-    simulation.api.create(KINDS.POD, _document(KINDS.POD, {**as_new(raw), "spec": spec}), namespace)
+    simulation.api.create(KINDS.POD, as_new(_document(KINDS.POD, raw)), namespace)
 
 
 def keeps_waiting_pods(key: Key) -> bool:
