@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from moorage.cluster.kept.kept_cluster import KeptCluster
 
 _CANNOT = 1
-_LOOK_EVERY = 0.2
 
 data_dir_option = click.option(
     "--data-dir",
@@ -291,9 +290,8 @@ def logs(name: str, component: str, data_dir: Path | None, follow: bool) -> None
       moorage logs dev -f
       moorage logs ha apiserver-1
     """
-    import time
-
     from moorage.cluster.ha.layout import LOGS
+    from moorage.cluster.kept.log_reading import read_log
     from moorage.cluster.kept.places import LOG_FILE
 
     cluster = found_cluster(name, data_dir)
@@ -304,13 +302,8 @@ def logs(name: str, component: str, data_dir: Path | None, follow: bool) -> None
         raise refusal(Exception(f"{cluster.title} has no component {component!r} ({known})"))
     path = folder / f"{component}.log" if component else cluster.directory / LOG_FILE
     try:
-        with path.open("r", encoding="utf-8", errors="replace") as file:
-            while True:
-                while text := file.read(65536):
-                    click.echo(text, nl=False)
-                if not follow:
-                    return
-                time.sleep(_LOOK_EVERY)
+        for text in read_log(path, follows=follow):
+            click.echo(text, nl=False)
     except FileNotFoundError:
         why = "it was not started with --detach, and logs to its terminal"
         raise refusal(Exception(f"{cluster.title} has no log: {why}")) from None
