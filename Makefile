@@ -93,7 +93,7 @@ package: $(READY) $(KUBECTL_READY) ## build sdist and wheel, install the wheel i
 	$(BIN)/python -m build --no-isolation --outdir build/dist . >/dev/null
 	$(PYTHON) -m venv --without-pip --clear build/package
 	$(PYTHON) -m pip --python build/package/bin/python install --quiet --disable-pip-version-check build/dist/*.whl
-	cd build/package && bin/moorage version && KUBECTL=$(KUBECTL_USED) bin/moorage demo spot-protection >/dev/null && bin/moorage lint --explain rejected >/dev/null
+	cd build/package && bin/moorage version && PATH=$(CURDIR)/build/package/bin:$$PATH $(KUBECTL_USED) moorage version >/dev/null && KUBECTL=$(KUBECTL_USED) bin/moorage demo spot-protection >/dev/null && bin/moorage lint --explain rejected >/dev/null
 	@echo "build/dist: $$(cd build/dist && ls | tr '\n' ' ')"
 
 screenshots: $(READY) $(CHROMIUM_READY) ## update the screenshots in docs/images; look at them before you commit them

@@ -1,4 +1,4 @@
-"""The command `moorage` and `python -m moorage`: answer to Ctrl-C first, import the commands second.
+"""The commands `moorage`, `kubectl moorage` and `python -m moorage`: answer to Ctrl-C first, import the rest second.
 
 Python turns SIGINT into a KeyboardInterrupt wherever it happens to be, and prints a traceback when that is an import
 before any `try`, or loses it when that is a weakref callback, a finalizer or the initialisation of a C extension. From
@@ -12,6 +12,7 @@ import os
 import sys
 
 _INTERRUPTED = 130
+_PROGRAMS = ("moorage", "kubectl-moorage")  # kubectl runs the latter for `kubectl moorage`
 _CLEAR_LINE = b"\r\x1b[K"  # a progress bar, and the ^C that the terminal echoes
 
 
@@ -44,7 +45,13 @@ def main() -> None:
         os._exit(ended.code)  # all is flushed; a million objects, for which the gc was disabled, take a while to free
 
 
-if __name__ == "__main__" or os.path.basename(sys.argv[0]) == "moorage":  # noqa: PTH119 (pathlib is slow to import)
+def complete_for_kubectl() -> None:
+    """Print what completes a line of `kubectl moorage`. kubectl runs it as `kubectl_complete-moorage`."""
+    sys.argv[1:] = ["__complete", "kubectl", *(sys.argv[1:] or [""])]
+    main()
+
+
+if __name__ == "__main__" or os.path.basename(sys.argv[0]) in _PROGRAMS:  # noqa: PTH119 (pathlib is slow to import)
     answer_to_interrupts()
 if __name__ == "__main__":
     main()

@@ -1,8 +1,10 @@
 """What is shipped beside the package: the GitHub action, the pre-commit hooks, the Dockerfile."""
 
+import importlib
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +74,15 @@ def test_hooks_and_image_call_commands_that_exist() -> None:
     assert 'ENTRYPOINT ["moorage"]' in image
     assert "EXPOSE 6443" in image
     assert "[default: 6443;" in " ".join(CliRunner().invoke(moorage, ["up", "--help"]).output.split())
+
+
+def test_scripts_of_the_package_are_functions_that_exist() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
+    assert set(scripts) == {"moorage", "kubectl-moorage", "kubectl_complete-moorage"}
+    for point in scripts.values():
+        module, _, function = point.partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+    assert "PATH=$(CURDIR)/build/package/bin:$$PATH $(KUBECTL_USED) moorage version" in (ROOT / "Makefile").read_text()
 
 
 def test_no_address_of_a_site_that_does_not_exist_is_named() -> None:

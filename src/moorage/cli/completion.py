@@ -1,19 +1,21 @@
-"""Complete words of a command line for bash, zsh and fish: subcommands, options and their values.
+"""Complete words of a command line: subcommands, options and their values.
 
-The values of an option or argument follow from the metavar in its help: stories, gates, rules, contexts, files. bash
-sends its line and the word as it sees it, because it breaks words at `=` and `:`; zsh and fish send words.
+The values of an option or argument follow from its name, or from the metavar in its help: stories, gates, rules,
+contexts, clusters, nodes, pods, files. `completion_scripts` has what the shells and kubectl are told.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from moorage.cli.object_names import ObjectName
+    from moorage.model.kinds import Kind
 
 FILES, DIRECTORIES = "file", "dir"
 
@@ -30,7 +32,7 @@ def choices_of(param: click.Parameter, context: click.Context, incomplete: str) 
     """Return the values of a parameter that begin with the incomplete word; empty if it takes any text."""
     metavar = (param.metavar or "").strip("[].")
     begun, _, word = incomplete.rpartition(",")  # lists are completed at their last element
-    source = _clusters if param.name == "name" else _SOURCES.get(metavar)
+    source = _NAMED.get(param.name or "") or _SOURCES.get(metavar)
     if source is not None:
         prefix = f"{begun}," if begun and metavar.endswith(",") else ""
         word = word if prefix or not begun else incomplete
@@ -115,6 +117,93 @@ def _commands(context: click.Context, _word: str) -> Iterable[Choice]:
     return [Choice(name) for name in command.list_commands(root)]
 
 
+def _components(context: click.Context, _word: str) -> Iterable[Choice]:
+    """Return the processes of a cluster that have a log of their own."""
+    from moorage.cluster.ha.layout import LOGS
+    from moorage.cluster.kept.kept_cluster import find_cluster
+
+    cluster = find_cluster(context.params.get("name") or "", context.params.get("data_dir"))
+    return [Choice(path.stem) for path in sorted((cluster.directory / LOGS).glob("*.log"))]
+
+
+def _nodes(context: click.Context, _word: str) -> Iterable[Choice]:
+    from moorage.cli.object_names import object_names
+    from moorage.model.kinds import KINDS
+
+    return [Choice(name) for _, name in object_names(context, KINDS.NODE)]
+
+
+def _changed_nodes(context: click.Context, word: str) -> Iterable[Choice]:
+    """Return nodes with `=`, after which a taint or label follows."""
+    return [] if "=" in word else [Choice(f"{choice.value}=") for choice in _nodes(context, word)]
+
+
+def _namespaces(context: click.Context, _word: str) -> Iterable[Choice]:
+    from moorage.cli.object_names import object_names
+    from moorage.model.kinds import KINDS
+
+    return [Choice(name) for _, name in object_names(context, KINDS.NAMESPACE)]
+
+
+def _targets(context: click.Context, word: str) -> Iterable[Choice]:
+    """Return what `explain` takes: kinds, after their `/` the names, and pods by their names alone."""
+    from moorage.model.kinds import KINDS
+
+    workloads = [kind for kind in KINDS.values() if kind.template and kind.read_by_plan]
+    if "/" in word:
+        named = _with_kind(context, word, (KINDS.POD, KINDS.NODE, *workloads))
+        return named or [Choice(f"{one}/{name}") for one, name in _chosen(context, KINDS.POD) if one]
+    kinds = [Choice(f"{kind.singular}/") for kind in (KINDS.POD, *workloads, KINDS.NODE)]
+    return [*kinds, *(Choice(name, namespace) for namespace, name in (_chosen(context, KINDS.POD) if word else ()))]
+
+
+def _rolled_out(context: click.Context, word: str) -> Iterable[Choice]:
+    from moorage.model.kinds import KINDS
+
+    kinds = (KINDS.DEPLOYMENT, KINDS.STATEFUL_SET, KINDS.DAEMON_SET)
+    return _with_kind(context, word, kinds) if "/" in word else [Choice(f"{kind.singular}/") for kind in kinds]
+
+
+def _scaled(context: click.Context, word: str) -> Iterable[Choice]:
+    """Return workloads with `=`, after which a number follows."""
+    from moorage.model.kinds import KINDS
+
+    kinds = [kind for kind in KINDS.values() if kind.subresource("scale") is not None]
+    if "/" not in word:
+        return [Choice(f"{kind.singular}/") for kind in kinds]
+    return [Choice(f"{choice.value}=", choice.text) for choice in _with_kind(context, word, kinds)]
+
+
+def _with_kind(context: click.Context, word: str, kinds: Iterable[Kind]) -> list[Choice]:
+    """Return `kind/name` in the kind's spelling of the word; with the namespace where two have objects of a name."""
+    spelled = word.partition("/")[0]
+    kind = next((kind for kind in kinds if spelled.lower() in (kind.singular, kind.plural, *kind.short_names)), None)
+    if kind is None:
+        return []
+    named = _chosen(context, kind)
+    names = [name for _, name in named]
+    plain = [Choice(f"{spelled}/{name}", namespace) for namespace, name in named]
+    several = [Choice(f"{spelled}/{one.namespace}/{one.name}") for one in named if names.count(one.name) > 1]
+    return [*{choice.value: choice for choice in plain}.values(), *several]
+
+
+def _chosen(context: click.Context, kind: Kind) -> list[ObjectName]:
+    """Return the names of objects, of one namespace if `explain -n` chooses one."""
+    from moorage.cli.object_names import object_names
+
+    wanted = context.params.get("namespace") if context.command.name == "explain" else ""
+    return [one for one in object_names(context, kind) if not wanted or one.namespace in (wanted, "")]
+
+
+#: By the name of the option or argument.
+_NAMED: dict[str, Callable[[click.Context, str], Iterable[Choice]]] = {
+    "name": _clusters,
+    "component": _components,
+    "namespace": _namespaces,
+    "namespaces": _namespaces,
+    "pod": _targets,
+    "node": _nodes,
+}
 #: By metavar, without the brackets and dots around it.
 _SOURCES: dict[str, Callable[[click.Context, str], Iterable[Choice]]] = {
     "NAME=BOOL,": _gates,
@@ -126,6 +215,12 @@ _SOURCES: dict[str, Callable[[click.Context, str], Iterable[Choice]]] = {
     "STORY": _stories,
     "CONTROLLER,": _controllers,
     "COMMAND": _commands,
+    "NODE": _nodes,
+    "NODE=KEY=VALUE:EFFECT": _changed_nodes,
+    "NODE=KEY[:EFFECT": _changed_nodes,
+    "NODE=KEY=VALUE": _changed_nodes,
+    "KIND/[NAMESPACE/]NAME": _rolled_out,
+    "KIND/[NAMESPACE/]NAME=REPLICAS": _scaled,
 }
 
 
@@ -214,144 +309,3 @@ def _arguments(context: click.Context, incomplete: str) -> list[Choice]:
         if isinstance(param, click.Argument) and (param.nargs == -1 or not context.params.get(param.name or "")):
             return choices_of(param, context, incomplete)
     return []
-
-
-_UNSAFE = re.compile(r"([^\w./:=@%+,~-])", re.ASCII)
-_LIST_FILES, _LIST_DIRECTORIES, _NO_SPACE, _WORD = "file", "dir", "nospace", "word"
-
-SCRIPTS = {
-    "bash": """\
-# Completion of moorage for bash. Try it:   source <(moorage completion bash)
-# For good:   moorage completion bash > ~/.local/share/bash-completion/completions/moorage
-_moorage() {
-    local kind value found
-    COMPREPLY=()
-    while IFS=$'\\t' read -r kind value; do
-        case $kind in
-            word) COMPREPLY+=("$value") ;;
-            nospace) compopt -o nospace 2>/dev/null ;;
-            file | dir)
-                compopt -o filenames 2>/dev/null
-                while IFS= read -r found; do
-                    COMPREPLY+=("$found")
-                done < <(if [[ $kind == dir ]]; then compgen -d -- "$value"; else compgen -f -- "$value"; fi)
-                ;;
-        esac
-    done < <("${1/#\\~/$HOME}" __complete bash "$COMP_LINE" "$COMP_POINT" "$2" 2>/dev/null)
-}
-complete -F _moorage moorage
-""",
-    "zsh": """\
-#compdef moorage
-# Completion of moorage for zsh. Try it, after compinit:   source <(moorage completion zsh)
-# For good, in a directory of $fpath:   moorage completion zsh > "${fpath[1]}/_moorage"
-_moorage() {
-    local kind value text files
-    local -a complete open
-    while IFS=$'\\t' read -r kind value text; do
-        case $kind in
-            file | dir) files=$kind ;;
-            word)
-                value=${value//:/\\\\:}
-                if [[ $value == *= ]]; then
-                    open+=("$value${text:+:$text}")
-                else
-                    complete+=("$value${text:+:$text}")
-                fi
-                ;;
-        esac
-    done < <(${~words[1]} __complete zsh ${(Q)words[2,CURRENT-1]} "${(Q)PREFIX}" 2>/dev/null)
-    (( $#open )) && _describe -V value open -S ''
-    (( $#complete )) && _describe -V value complete
-    if [[ -n $files ]]; then
-        [[ $PREFIX == --*=* ]] && compset -P '*='
-        if [[ $files == dir ]]; then _files -/; else _files; fi
-    fi
-}
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
-    _moorage "$@"
-else
-    compdef _moorage moorage
-fi
-""",
-    "fish": """\
-# Completion of moorage for fish. Try it:   moorage completion fish | source
-# For good:   moorage completion fish > ~/.config/fish/completions/moorage.fish
-function __moorage_complete
-    set -l words (commandline -opc)
-    set -l current (commandline -ct)
-    for line in (command $words[1] __complete fish $words[2..-1] "$current" 2>/dev/null)
-        set -l fields (string split \\t -- $line)
-        switch $fields[1]
-            case word
-                printf '%s\\t%s\\n' "$fields[2]" "$fields[3]"
-            case file dir
-                set -l prefix (string match -r -- '^--[^=]*=' "$current")
-                set -l path (string replace -r -- '^--[^=]*=' '' "$current")
-                set -l found
-                if test $fields[1] = dir
-                    set found (__fish_complete_directories "$path" '')
-                else
-                    set found (__fish_complete_path "$path")
-                end
-                for file in $found
-                    printf '%s\\n' "$prefix$file"
-                end
-        end
-    end
-end
-complete -c moorage -k -f -a '(__moorage_complete)'
-""",
-}
-
-
-def answer(choices: list[Choice]) -> Iterator[str]:
-    """Yield the lines that zsh and fish read."""
-    for choice in choices:
-        yield choice.kind or "\t".join((_WORD, choice.value, " ".join(choice.text.split())))
-
-
-def answer_bash(choices: list[Choice], incomplete: str, quote: str, seen: str) -> Iterator[str]:
-    """Yield the lines that bash reads; `seen` is the end of the incomplete word that readline will replace."""
-    kept = len(incomplete) - len(seen) if seen and incomplete.endswith(seen) else _after_break(incomplete, quote)
-    words = [choice.value for choice in choices if not choice.kind]
-    for word in words:
-        rest = word[kept:]
-        yield f"{_WORD}\t{rest if quote else _UNSAFE.sub(_escaped, rest)}"
-    if words and all(word.endswith("=") for word in words):
-        yield _NO_SPACE
-    for choice in choices:
-        if choice.kind:
-            yield f"{choice.kind}\t{incomplete[kept:]}"
-
-
-def _escaped(broken: re.Match[str]) -> str:
-    return f"\\{broken[1]}"
-
-
-def _after_break(word: str, quote: str) -> int:
-    """Return where readline begins a new word: after the last `=` or `:`, unless it is quoted."""
-    return 0 if quote else max(word.rfind("="), word.rfind(":"), word.rfind("@")) + 1
-
-
-def split_line(line: str, point: int) -> tuple[list[str], str, str]:
-    """Split the line before the cursor: whole words, the incomplete last one, and the quote that is open in it."""
-    words: list[str] = []
-    word, begun, quote = "", False, ""
-    characters = iter(line[:point])
-    for character in characters:
-        if quote and character == quote:
-            quote = ""
-        elif quote == "'" or (quote and character != "\\"):
-            word += character
-        elif character == "\\":
-            word, begun = word + next(characters, ""), True
-        elif character in "'\"":
-            quote, begun = character, True
-        elif character.isspace():
-            if begun:
-                words.append(word)
-            word, begun = "", False
-        else:
-            word, begun = word + character, True
-    return words, word, quote

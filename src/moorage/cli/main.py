@@ -128,7 +128,7 @@ def main() -> NoReturn:
 
 def _run() -> int:
     try:
-        code = moorage.main(standalone_mode=False)
+        code = moorage.main(prog_name=_program(), standalone_mode=False)
     except click.ClickException as error:
         with contextlib.suppress(OSError, ValueError):
             (with_origins(error) if isinstance(error, click.UsageError) else error).show()
@@ -149,6 +149,11 @@ def _run() -> int:
         _say(f"moorage: internal error, please report it (MOORAGE_DEBUG=1 shows more): {summary}")
         return _BAD_USAGE
     return code if isinstance(code, int) else 0
+
+
+def _program() -> str | None:
+    """Return what users type, if it is not the name of the file."""
+    return "kubectl moorage" if os.path.basename(sys.argv[0]) == "kubectl-moorage" else None  # noqa: PTH119
 
 
 def _say(text: str) -> None:

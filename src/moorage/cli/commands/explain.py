@@ -57,7 +57,7 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
 )
 @click.option("-n", "--namespace", default="", help="The pod's namespace, if there are pods of this name in several.")
 @click.option(
-    "--node", default="", metavar="NAME", help="Explain one node in full: every plugin, also those that agree."
+    "--node", default="", metavar="NODE", help="Explain one node in full: every plugin, also those that agree."
 )
 @click.option(
     "--alone",
