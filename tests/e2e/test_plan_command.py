@@ -324,3 +324,57 @@ def test_help_has_examples() -> None:
     text = run("--help").stdout
     assert "moorage dump | moorage plan - --change new.yaml" in text
     assert "Exit code: 0 a plan was made" in text
+
+
+GATE = "TaintTolerationComparisonOperators"
+
+
+@pytest.fixture
+def gates(tmp_path: Path) -> tuple[str, str, str]:
+    """A cluster whose pods need a gate, the file of a cluster with it, and a rollback."""
+    tolerations = [{"key": "fp", "operator": "Lt", "value": "5", "effect": "NoExecute"}]
+    tainted = node("n1", taints=[{"key": "fp", "value": "3", "effect": "NoExecute"}])
+    cluster = write(
+        tmp_path / "cluster.yaml", tainted, workload("Deployment", "web", pods={"tolerations": tolerations})
+    )
+    on = write(tmp_path / "on.yaml", {"all": {GATE: True}})
+    off = write(tmp_path / "off.yaml", {"kube-apiserver": {}, "kube-controller-manager": {}})
+    return cluster, on, off
+
+
+def test_gates_are_switched_step_by_step(gates: tuple[str, str, str]) -> None:
+    cluster, on, off = gates
+    document = plan(cluster, "--gates-before", on, "--gates-after", off)
+    assert [step["components"] for step in document["gateSteps"]] == [["kube-apiserver"], ["kube-controller-manager"]]
+    assert document["gateSteps"][0]["refused"][0]["object"] == "Deployment default/web"
+    assert document["gateSteps"][1]["evicted"][0]["workload"] == "Deployment default/web"
+    assert yaml.safe_load(run(cluster, "--gates-before", on, "--gates-after", off, "-o", "yaml").stdout) == document
+    for form in ("text", "markdown"):
+        text = run(cluster, "--gates-before", on, "--gates-after", off, "--output", form).stdout
+        assert f"1. kube-apiserver: {GATE} on → off" in text
+    run(cluster, "--gates-before", on, "--gates-after", off, "--strict", code=1)
+    run(cluster, "--gates-before", on, "--gates-after", on, "--strict")
+
+
+def test_gates_before_may_come_from_the_command_line(gates: tuple[str, str, str]) -> None:
+    cluster, _, off = gates
+    steps = plan(cluster, "--feature-gates", f"{GATE}=true", "--gates-after", off)["gateSteps"]
+    assert steps[0]["switched"] == [f"kube-apiserver: {GATE} on → off"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--gates-before", "on.yaml"], "--gates-before needs --gates-after"),
+        (["--gates-after", "gone.yaml"], "--gates-after: gone.yaml: No such file or directory"),
+        (["--gates-after", "cluster.yaml"], "--gates-after: cluster.yaml: holds 2 documents"),
+        (["--gates-after", "off.yaml", "--drain", "n1"], "--drain cannot be given with it"),
+        (["--gates-after", "off.yaml", "--at", "5m"], "--at cannot be given with it"),
+        (["--gates-after", "off.yaml", "--output", "html"], "--gates-after has no page"),
+    ],
+)
+def test_gates_that_cannot_be_switched(
+    gates: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], reason: str
+) -> None:
+    monkeypatch.chdir(Path(gates[0]).parent)
+    assert reason in run("cluster.yaml", *arguments, code=2).stderr

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from moorage.cli.shared import given_options
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from moorage.lint.sources import Source
     from moorage.plan.difference.two_inputs import InputDiff
@@ -20,9 +22,14 @@ if TYPE_CHECKING:
     from moorage.plan.what_if import Changes
 
 LIVE = "live"
+#: The options that change the cluster of a plan.
+CHANGES = (
+    *("--change", "--taint", "--untaint", "--label", "--drain", "--remove", "--cordon", "--scale", "--upgrade"),
+    *("--add-nodes", "--like"),
+)
 
 
-def check_sides(sides: tuple[str, str], kubeconfig: str | None, form: str, others: Mapping[str, object]) -> None:
+def check_sides(sides: tuple[str, str], kubeconfig: str | None, form: str) -> None:
     """Raise UsageError for sides that cannot be compared, and for options that have no place beside --diff."""
     old, new = sides
     if new == LIVE:
@@ -31,7 +38,7 @@ def check_sides(sides: tuple[str, str], kubeconfig: str | None, form: str, other
         raise click.UsageError("--diff live needs a cluster: --kubeconfig, --context or $KUBECONFIG.")
     if form == "html":
         raise click.UsageError("--diff has no page: --output text, markdown, json or yaml.")
-    if given := [name for name, value in others.items() if value]:
+    if given := given_options(*CHANGES, "--gates-before", "--gates-after"):
         raise click.UsageError(f"--diff compares two inputs: {', '.join(given)} cannot be given with it.")
 
 

@@ -50,6 +50,13 @@ def piped_input(verb: str) -> tuple[str, ...]:
     raise click.UsageError(f"Nothing to {verb}: name files or directories, or pipe manifests in{cluster}.")
 
 
+def given_options(*names: str) -> list[str]:
+    """Return those of the options of the running command that the user has given."""
+    context = click.get_current_context()
+    options = {name: option.name for option in context.command.params for name in option.opts}
+    return [name for name in names if context.params.get(options.get(name) or "")]
+
+
 def live_input(
     kubeconfig: str, context: str, endpoints: tuple[str, ...] = (), more: Collection[Kind] = ()
 ) -> LiveCluster:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from moorage.cli.diff_input import check_sides, with_sides
+from moorage.cli.gate_order import order_lines, read_order
 from moorage.cli.options import (
     Command,
     all_option,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
     from moorage.dashboard.export.command_pages import PlanPage
     from moorage.lint.sources import Source
+    from moorage.plan.gates.gate_file import Switch
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
     from moorage.plan.rollout import Rollout
@@ -102,6 +104,10 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @namespace_option
 @gates_option
 @component_gates_options
+@click.option("--gates-before", metavar="FILE", help="The gates of components that --gates-after begins with.")
+@click.option(
+    "--gates-after", metavar="FILE", help="Switch the gates of components as this file says, one after the other."
+)
 @config_option
 @seed_option
 @click.option(
@@ -141,6 +147,8 @@ def command(
     endpoints: tuple[str, ...],
     namespace: str,
     gates: tuple[str, ...],
+    gates_before: str | None,
+    gates_after: str | None,
     config: str | None,
     seed: int,
     strict: bool,
@@ -169,6 +177,7 @@ def command(
       moorage plan cluster/ --upgrade pool=spot --max-unavailable 1 --label example.com/kubelet-version=v1.37.0
       moorage plan cluster/ --scale deployment/web=20 --add-nodes 2 --like node-1
       moorage plan cluster/ --at 10m --headroom
+      moorage plan cluster/ --gates-before now.yaml --gates-after rollback.yaml
       moorage plan cluster/ --config scheduler.yaml
       moorage plan cluster/ --drain node-2 --output html > plan.html
       moorage plan --kubeconfig ~/.kube/config new-deployment.yaml
@@ -190,18 +199,12 @@ def command(
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
     if sides is not None:
-        others: dict[str, object] = {
-            "--change": files,
-            "--taint": taints,
-            "--untaint": untaints,
-            "--label": labels,
-            "--drain": drains,
-        }
-        others |= {"--remove": removes, "--cordon": cordons, "--scale": scales, "--upgrade": pool, "--like": like}
-        check_sides(sides, kubeconfig, form, others)
+        check_sides(sides, kubeconfig, form)
+    elif gates_before is not None or gates_after is not None:
+        switches = read_order(gates_before, gates_after, form, component_gates)
     elif kubeconfig is not None:
         paths, files = (), (*paths, *files)
-    elif not paths and not context:
+    if not paths and kubeconfig is None and sides is None:
         paths = piped_input("plan")
     if (*paths, *files, *(sides or ())).count("-") > 1:
         raise click.UsageError(
@@ -218,6 +221,17 @@ def command(
         component_gates,
         applies=bool(files) or sides is not None,
     )
+    if gates_after is not None:
+        return _switch_gates(
+            planner,
+            paths,
+            switches,
+            form,
+            everything=everything,
+            colour=colour,
+            strict=strict,
+            allows_empty=allows_empty,
+        )
     try:
         until = parse_time(at)
         if pool is None and (max_unavailable is not None or replaces or forces or deletes_empty_dirs):
@@ -296,6 +310,30 @@ def _plan(
         progress.clear()
     complain_of_unreadable(outcome.notes)
     return outcome, difference, played, page
+
+
+def _switch_gates(
+    planner: Planner,
+    paths: tuple[str, ...],
+    switches: list[Switch],
+    form: str,
+    *,
+    everything: bool,
+    colour: str,
+    strict: bool,
+    allows_empty: bool,
+) -> int:
+    from moorage.lint.sources import sources_of
+    from moorage.plan.gates.switching import play_switches
+
+    play = play_switches(planner, sources_of(paths), switches)
+    refuse_empty(planner.inventory, paths, allows_empty=allows_empty)
+    complain_of_unreadable(play.before.notes)
+    prepare_output(is_text=form in ("text", "markdown"))
+    write_lines(order_lines(form, play, everything=everything, colour=coloured(colour), width=terminal_width()))
+    if play.before.unreadable:
+        return _UNREADABLE
+    return _INCOMPLETE if strict and play.harms else _MADE
 
 
 def _replicas(planner: Planner) -> int:

@@ -211,7 +211,7 @@ def _of_volume(volume: PersistentVolume, on: GateSet, off: GateSet, nodes: Nodes
 def _of_new(item: Item, gate: Gate, on: GateSet, off: GateSet, world: AdmissionWorld) -> Iterator[Consequence]:
     """A manifest that no cluster has yet."""
     if gate.name in _DROPPED_SILENTLY:
-        yield Consequence(API, "loses the keys without a word when it is created", breaks=True)
+        yield Consequence(API, "loses the keys without a word when it is created", breaks=True, drops=True)
     elif refused := refusal(item.raw, on, off, world):
         yield Consequence(API, f"would be rejected: {refused}", breaks=True)
 
@@ -250,7 +250,7 @@ def _of_template(item: Item, gate: Gate, on: GateSet, off: GateSet, nodes: Nodes
     unless = _makes_nothing_unless(item)
     if gate.name in _DROPPED_SILENTLY:
         text = "new pods lose the keys without a word: they are placed as if the keys were not there"
-        yield Consequence(API, unless + text, breaks=not unless)
+        yield Consequence(API, unless + text, breaks=not unless, drops=True)
         return
     made, what = what_it_makes(item)
     refused = refusal(made, on, off, nodes.world)
@@ -327,6 +327,6 @@ def _as_raw(finding: Finding) -> Raw:
         "breaks": finding.breaks,
         "consequences": [
             {"component": component.value, "text": text, "breaks": breaks}
-            for component, text, breaks in finding.consequences
+            for component, text, breaks, _ in finding.consequences
         ],
     }

@@ -14,11 +14,12 @@ MANAGER, KUBELET = Component.CONTROLLER_MANAGER, Component.KUBELET
 
 
 class Consequence(NamedTuple):
-    """What one component would do. `breaks`: with a visible effect."""
+    """What one component would do. `breaks`: with a visible effect; `drops`: fields of what is written from then on."""
 
     component: Component
     text: str
     breaks: bool
+    drops: bool = False
 
 
 def refusal(new: Raw, on: GateSet, off: GateSet, world: AdmissionWorld | None = None) -> str:

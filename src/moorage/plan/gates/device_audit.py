@@ -116,7 +116,7 @@ def _of_new(item: Item, on: GateSet, off: GateSet) -> Iterator[Consequence]:
     if refused := refusal(item.raw, on, off):
         yield Consequence(API, f"would be rejected: {refused}", breaks=True)
     elif loses_fields(item.raw, on, off):
-        yield Consequence(API, "loses the fields without a word when it is created", breaks=True)
+        yield Consequence(API, "loses the fields without a word when it is created", breaks=True, drops=True)
 
 
 def _of_template(item: Item, on: GateSet, off: GateSet) -> Iterator[Consequence]:
@@ -136,7 +136,7 @@ def _of_template(item: Item, on: GateSet, off: GateSet) -> Iterator[Consequence]
                 MANAGER, "pods that need such a claim wait for it (FailedResourceClaimCreation)", breaks=True
             )
     elif loses_fields(made, on, off):
-        yield Consequence(API, f"{begins} lose the fields without a word", breaks=True)
+        yield Consequence(API, f"{begins} lose the fields without a word", breaks=True, drops=True)
 
 
 def _of_published(item: Item, gate: Gate) -> Iterator[Consequence]:

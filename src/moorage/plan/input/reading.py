@@ -112,6 +112,7 @@ class Reader:
         self.inventory = inventory
         self.changed: dict[Key, Item | None] = {}
         self.named: set[Key] = set()  # all that were read, also those that are refused
+        self.refused: list[Draft] = []
         self._gates = gates
         self._announces_updates = announces_updates
         self._known = known
@@ -141,6 +142,11 @@ class Reader:
         for raw in objects:
             self._draft(Document("", raw, _NO_POSITIONS, b"", 0))
         self.inventory.contents.is_live = True
+        self._enter()
+
+    def read_again(self, drafts: Iterable[Draft]) -> None:
+        """Take objects that another reading was refused, as if they were applied once more."""
+        self._waiting += drafts
         self._enter()
 
     def _read_source(self, source: Source) -> None:
@@ -346,6 +352,7 @@ class Reader:
             paths = [one.path for one in result.errors] or [one.path for one in result.problems] or paths
         line = draft.document.location(written_path(paths[0])).line
         self.inventory.rejected += 1
+        self.refused.append(draft)
         message = error.message
         if old is not None:
             message += f" (as an update of the one {old.place.at}, which stays as it is)"

@@ -37,7 +37,7 @@ class AuditText(TerminalLines):
         shown = self._cut(mine, _MAX_SHOWN)
         for finding in shown:
             yield from self._wrapped("  ", 4, f"{finding.item.key}  {', '.join(finding.paths)}")
-            for component, text, breaks in finding.consequences:
+            for component, text, breaks, _ in finding.consequences:
                 mark = self._styled("!", RED) if breaks else "-"
                 yield from self._wrapped(f"    {mark} {component.value}: ", 8, text)
         if len(shown) < len(mine):

@@ -45,9 +45,12 @@ MAX_PODS = 150_000
 _replace = msgspec.structs.replace
 
 
-def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False) -> Simulation:
-    """Return a simulation of the cluster that the inventory describes, in which nothing has happened yet."""
-    simulation = Simulation(settings, _start(inventory), lives=lives)
+def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False, start: float = 0.0) -> Simulation:
+    """Return a simulation of the cluster that the inventory describes, in which nothing has happened yet.
+
+    It begins when everything in the input has happened, and not before `start`.
+    """
+    simulation = Simulation(settings, max(_start(inventory), start), lives=lives)
     _note_nodes(inventory)
     wanted = sum(bound_replicas(inventory, item) for item in list(inventory.of_kind(*COUNTED)))
     api = simulation.api

@@ -226,7 +226,7 @@ class Simulation:
         self.settings = settings
         self.gates = settings.gates_of(Component.SCHEDULER)
         self.clock = Clock(start)
-        random = Random(settings.seed)
+        self.random = random = Random(settings.seed)
         self.api = SimulatedApi(settings.gates, self.clock, random)
         self.world = self.api.world
         self.reports: list[tuple[float, Report]] = []

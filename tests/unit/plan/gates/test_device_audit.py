@@ -50,7 +50,7 @@ def findings(text: str, tmp_path: Path) -> dict[str, Finding]:
 
 
 def said(finding: Finding) -> str:
-    return " | ".join(text for _, text, _ in finding.consequences)
+    return " | ".join(consequence.text for consequence in finding.consequences)
 
 
 def test_a_new_claim_is_rejected_or_loses_its_fields(tmp_path: Path) -> None:
