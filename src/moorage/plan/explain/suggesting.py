@@ -104,7 +104,7 @@ class Suggesting:
             return self._help(trials, best_of(worked), among, record)
         found = helping(worked, whole)
         if not self.node:
-            found += [*other_strategy(whole), *self._fewer_replicas(whole)]
+            found += [*other_strategy(whole), *fewer_replicas(whole)]
             if self._is_refused():
                 found += refusal_suggestions(whole, record.pod, self._acceptance(record.pod))
             found += more_nodes(whole, self._models(record.pod, among))
@@ -121,16 +121,8 @@ class Suggesting:
         whole = WorkloadTrials(self.simulation, self.target.pod, record.pod)
         if not whole.now.lacking:
             return Help()
-        found = [*self._fewer_replicas(whole), *refusal_suggestions(whole, record.pod, self._acceptance(record.pod))]
+        found = [*fewer_replicas(whole), *refusal_suggestions(whole, record.pod, self._acceptance(record.pod))]
         return Help(tuple(self._with_remedy(one, record) for one in in_order(found)), None, whole.ran_out)
-
-    def _fewer_replicas(self, whole: WorkloadTrials) -> Iterator[Suggestion]:
-        """Suggest fewer replicas, unless the pod is one that was asked for only to explain it."""
-        item = self.inventory.items.get(whole.key)
-        owner = template_owner(self.simulation, self.target.pod)
-        is_asked_for = item is None or owner is None or _number(owner.view) <= _number(item.view)
-        if is_asked_for:
-            yield from fewer_replicas(whole)
 
     def _with_remedy(self, one: Suggestion, record: PodRecord) -> Suggestion:
         remedy = remedy_of((one.change,), self.target.pod, record.pod, self.simulation, self.inventory)
@@ -243,10 +235,6 @@ class Suggesting:
             )
             return self._accepted(change, record.pod, (node,))
         return ()
-
-
-def _number(workload: Any) -> int:
-    return max(getattr(workload.spec, name, None) or 0 for name in ("replicas", "parallelism"))
 
 
 def plain_help(told: Help) -> dict[str, Any]:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 from tests.unit.plan.planning import Raw, node, pod, workload, written
 
 from moorage.model.gates import gates_from
-from moorage.model.types.pod import Pod
 from moorage.plan.explain.explanation import Explanation, explain_pod
-from moorage.plan.explain.target import Target
-from moorage.plan.input.inventory import Key
+from moorage.plan.explain.target import find_target
 from moorage.plan.planner import Planner, Settings
-from moorage.plan.pod_lines import REFUSED, PlannedPod, State
-from moorage.plan.rollout import kind_of_workload
 
 
 def explained(*documents: Raw, kind: str = "Deployment") -> Explanation:
@@ -23,16 +18,8 @@ def explained(*documents: Raw, kind: str = "Deployment") -> Explanation:
     planner = Planner(Settings(gates_from({})))
     planner.inventory.is_live = True
     planner.load(written(*documents))
-    simulation = planner.build()
-    simulation.settle()
-    found = simulation.world.get(kind_of_workload(kind), "default/web")
-    assert found is not None
-    template = found.view.spec.template
-    metadata = msgspec.structs.replace(template.metadata, name="web-next", namespace="default")
-    view = Pod(metadata=metadata, spec=template.spec)
-    planned = PlannedPod("default/web-next", view, Key(kind, "default", "web"), "", State.PENDING, REFUSED, "quota")
-    record = simulation.cluster.record(planned.key, view)
-    return explain_pod(simulation, planner.inventory, Target(planned, record))
+    simulation, inventory = planner.build(), planner.inventory
+    return explain_pod(simulation, inventory, find_target(simulation, inventory, f"{kind.lower()}/web"))
 
 
 def quota(name: str = "q", **hard: str) -> Raw:
