@@ -19,7 +19,7 @@ CAPTURED = {
     "docs/first-session.md": 3,
     "docs/plan.md": 5,
     "docs/explain.md": 4,
-    "docs/lint.md": 2,
+    "docs/lint.md": 3,
     "docs/gates.md": 2,
     "docs/devices.md": 1,
 }

@@ -54,6 +54,7 @@ from moorage.model.text.documents import Document, read_documents
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = _MAX_HELD_BACK = 1_000
+_MAX_ANCHORED = 10_000
 #: What the admission chain refuses, which is known once the whole input is.
 _REFUSALS = frozenset({"rejected", "template-pods-rejected", "limit-range-refuses"})
 _ALL_GATES = all_gates()
@@ -74,6 +75,9 @@ class Linter:
         self.outcome = LintSummary()
         self.contents = InputContents()
         self.ignores = Ignores()
+        self._has_aliases = False
+        #: The findings of documents with YAML aliases, by all that an alias would repeat.
+        self._anchored: dict[tuple[object, ...], Finding] = {}
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
         self.outcome.sources += 1
@@ -87,6 +91,7 @@ class Linter:
                 yield from self._decode_error(document, source, lines.line(document.line))
             else:
                 count.objects += 1
+                self._has_aliases = self._has_aliases or document.has_aliases
                 yield from self._wanted(self._lint_document(document, lines))
         self.contents.add(source, count)
 
@@ -107,7 +112,7 @@ class Linter:
         self.outcome.acceptance = self._requirements.acceptance(rejected=self.outcome.rejected_otherwise)
 
     def _wanted(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        kept = [finding for finding in findings if finding.rule in self._rules]
+        kept = [finding for finding in findings if finding.rule in self._rules and not self._repeats(finding)]
         counts = self.outcome.findings
         for finding in kept:
             if finding.ignored:
@@ -115,6 +120,22 @@ class Linter:
             else:
                 counts[finding.severity] = counts.get(finding.severity, 0) + 1
         return iter(kept if len(kept) < 2 else sorted(kept, key=lambda finding: finding.sort_key))
+
+    def _repeats(self, finding: Finding) -> bool:
+        """Return whether an alias repeats a finding of its anchor, or of another alias, which then has its place."""
+        place = finding.place
+        if not self._has_aliases and place.alias is None:
+            return False
+        message = finding.message.replace(place.path, "") if place.path else finding.message
+        key = (place.source, place.line, place.column, finding.rule, message, finding.hint, finding.ignored)
+        first = self._anchored.get(key)
+        if place.alias is not None:
+            (first or finding).also_at.append(place.at_alias)
+        elif first is not None:
+            return False  # written twice in one place: two findings
+        if first is None and len(self._anchored) < _MAX_ANCHORED:
+            self._anchored[key] = finding
+        return first is not None
 
     def _decode_error(self, error: DecodeError, source: Source, line: str) -> Iterator[Finding]:
         optional = error.problem in NO_OBJECT or source.name.endswith("Chart.yaml")
@@ -260,6 +281,8 @@ class Linter:
         if self._strict and complaint.rule in _STRICT_ERRORS:
             severity = Severity.ERROR
         ignored = self.ignores.cover(complaint.rule, place)
+        if not ignored and place.alias is not None:
+            ignored = self.ignores.cover(complaint.rule, place.at_alias)
         return Finding(
             complaint.rule, severity, complaint.message, place, complaint.hint, complaint.api_server, ignored
         )

@@ -15,6 +15,7 @@ import msgspec
 from moorage.lint.report.printable import printable
 
 _WIDEST = 160
+_MAX_PLACES = 10
 _BEFORE = 60
 
 
@@ -48,7 +49,10 @@ NO_EXCERPT = Excerpt()
 
 
 class SourcePlace(msgspec.Struct, frozen=True):
-    """A source, a position in it (from 1; 0 is unknown), the object, the path of the field in it, the source line."""
+    """A source, a position in it (from 1; 0 is unknown), the object, the path of the field in it, the source line.
+
+    A field that comes from a YAML alias has the position of the anchor, and `alias` is that of the alias.
+    """
 
     source: str
     line: int = 0
@@ -56,6 +60,13 @@ class SourcePlace(msgspec.Struct, frozen=True):
     object: str = ""
     path: str = ""
     excerpt: Excerpt = NO_EXCERPT
+    alias: tuple[int, int] | None = None
+
+    @property
+    def at_alias(self) -> SourcePlace:
+        """The place of the alias."""
+        line, column = self.alias or (self.line, self.column)
+        return SourcePlace(self.source, line, column, self.object, self.path)
 
     @property
     def position(self) -> str:
@@ -80,10 +91,22 @@ class Finding(msgspec.Struct, frozen=True):
     api_server: bool = False
     #: A `# moorage: ignore` comment covers it.
     ignored: bool = False
+    #: The aliases of a YAML anchor through which other fields have the same fault, in the order of the text.
+    also_at: list[SourcePlace] = msgspec.field(default_factory=list)
 
     @property
     def message_and_hint(self) -> str:
-        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+        parts = (self.message, self.also, f"hint: {self.hint}" if self.hint else "")
+        return "\n".join(part for part in parts if part)
+
+    @property
+    def also(self) -> str:
+        """`also at line 40 (Pod default/web), 63 (Pod default/db)`; empty without aliases."""
+        if not self.also_at:
+            return ""
+        places = [f"{place.line} ({place.object})" for place in self.also_at[:_MAX_PLACES]]
+        more = len(self.also_at) - len(places)
+        return f"also at line {', '.join(places)}{f' and {more:,} more' if more else ''}"
 
     @property
     def sort_key(self) -> tuple[int, int, str, str]:

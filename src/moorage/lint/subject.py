@@ -102,9 +102,10 @@ class Subject(msgspec.Struct, frozen=True):
 
 def place_in(document: Document, kind: Kind | None, lines: Lines, path: str) -> SourcePlace:
     """Return where a field is in the input, or the nearest field around it that is written down."""
-    line, column = document.location(_as_written(document, kind, path))
-    name = identity(document.raw, kind)
-    return SourcePlace(document.source, line, column, name, path, excerpt_of(lines.line(line), column))
+    written = _as_written(document, kind, path)
+    line, column = document.location(written)
+    name, excerpt = identity(document.raw, kind), excerpt_of(lines.line(line), column)
+    return SourcePlace(document.source, line, column, name, path, excerpt, document.alias(written))
 
 
 def _as_written(document: Document, kind: Kind | None, path: str) -> str:

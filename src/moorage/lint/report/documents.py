@@ -111,6 +111,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "apiServer": finding.api_server,
         "ignored": finding.ignored,
         **_place(finding.place),
+        "alsoAt": [_place(place) for place in finding.also_at],
         "documentation": rules()[finding.rule].page,
     }
 
@@ -188,21 +189,26 @@ def _without_links(page: str) -> str:
 
 
 def _result(finding: Finding) -> dict[str, Any]:
-    place = finding.place
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": _INDEX[finding.rule],
+        "level": _LEVELS[finding.severity],
+        "message": {"text": finding.message_and_hint},
+        "locations": [_location(finding.place)],
+    }
+    if finding.also_at:
+        result["relatedLocations"] = [{"id": n, **_location(place)} for n, place in enumerate(finding.also_at)]
+    return {**result, "suppressions": [{"kind": "inSource"}]} if finding.ignored else result
+
+
+def _location(place: SourcePlace) -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri_of(place.source)}}
     if place.line:
         physical["region"] = {"startLine": place.line, "startColumn": max(place.column, 1)}
     location: dict[str, Any] = {"physicalLocation": physical}
     if logical := ", ".join(part for part in (place.object, place.path) if part):
         location["logicalLocations"] = [{"fullyQualifiedName": logical}]
-    result = {
-        "ruleId": finding.rule,
-        "ruleIndex": _INDEX[finding.rule],
-        "level": _LEVELS[finding.severity],
-        "message": {"text": finding.message_and_hint},
-        "locations": [location],
-    }
-    return {**result, "suppressions": [{"kind": "inSource"}]} if finding.ignored else result
+    return location
 
 
 def uri_of(source: str) -> str:

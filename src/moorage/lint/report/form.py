@@ -107,6 +107,8 @@ class TextForm:
             lines.append(f"{self._styled(gutter + ' |', _DIM)} {excerpt.line}")
             carets = self._styled(excerpt.carets, _COLOURS[finding.severity])
             lines.append(f"{self._styled(' ' * len(gutter) + ' |', _DIM)} {carets}")
+        if finding.also:
+            lines += self._wrapped("    ", finding.also)
         if finding.hint:
             first, *rest = self._wrapped("          ", finding.hint)
             lines += [f"    {self._styled('hint:', _CYAN)}{first[9:]}", *rest]

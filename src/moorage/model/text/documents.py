@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 from moorage.model.field_error import child_path, parse_field_path
+from moorage.model.text.alias_places import AliasPlaces
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.document_chunks import MAX_DOCUMENT_BYTES, Chunk, split_stream
 from moorage.model.text.json_text import (
@@ -78,6 +79,11 @@ class Document:
     def line(self) -> int:
         return self.location("").line
 
+    @property
+    def has_aliases(self) -> bool:
+        """Whether the text may have YAML aliases."""
+        return self._positions.has_aliases
+
     def start(self) -> Callable[[], Location]:
         """Return the place the object starts at, to be asked for later; keeps as little of the document as it can."""
         return self._positions.start()
@@ -86,6 +92,11 @@ class Document:
         """Return where the field of this path stands, or the closest ancestor that exists."""
         written = path if self.path_as_written is None else self.path_as_written(path)
         return self._positions.find(parse_field_path(written))
+
+    def alias(self, path: str) -> Location | None:
+        """Return the place of the YAML alias through which the field is there; None if it is written there."""
+        written = path if self.path_as_written is None else self.path_as_written(path)
+        return self._positions.alias(parse_field_path(written))
 
     def line_text(self, line: int) -> str:
         """Return a line of the document, for showing beside a message; empty if the document has no such line."""
@@ -233,7 +244,8 @@ def _compose_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
     for root in compose_documents(text, source, first_line):
         constructor = YamlConstructor(source, first_line, has_aliases)
         raw = constructor.construct(root)
-        positions = YamlPositions(root, first_line, constructor.key_text)
+        aliases = AliasPlaces(text, root) if has_aliases else None
+        positions = YamlPositions(root, first_line, constructor.key_text, aliases)
         yield _Found(raw, positions, chunk, source, _yaml_duplicate_fields(constructor, positions))
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from moorage.model.field_error import child_path
+from moorage.model.text.alias_places import AliasPlaces
 from moorage.model.text.yaml_text import is_merge
 
 _TOKEN = re.compile(r'[\[\]{},:]|"|[^\s\[\]{},:"]+')
@@ -78,8 +79,17 @@ class Location(NamedTuple):
 class Positions(Protocol):
     """Finds fields in one document."""
 
+    @property
+    def has_aliases(self) -> bool:
+        """Whether the text may have aliases."""
+        ...
+
     def find(self, steps: tuple[str, ...]) -> Location:
         """Return the place of the field at these steps, or of its closest existing ancestor."""
+        ...
+
+    def alias(self, steps: tuple[str, ...]) -> Location | None:
+        """Return the place of the alias through which a field, with its key, is there; None if it is written there."""
         ...
 
     def below(self, steps: tuple[str, ...]) -> "Positions":
@@ -91,13 +101,34 @@ class Positions(Protocol):
         ...
 
 
-class YamlPositions:
-    """Positions out of libyaml's nodes."""
+class _Child(NamedTuple):
+    """The node to show for a step (the key, the item), the node to go on from, and the nodes passed on the way there.
 
-    def __init__(self, root: Node, first_line: int, key_text: Callable[[Node], str]) -> None:
+    Of each of the latter which child: keys and values of a mapping count in turn.
+    """
+
+    shown: Node
+    value: Node
+    edges: tuple[tuple[Node, int], ...]
+
+
+class YamlPositions:
+    """Positions out of libyaml's nodes. `aliases` knows the aliases of the text, if it has any."""
+
+    def __init__(
+        self,
+        root: Node,
+        first_line: int,
+        key_text: Callable[[Node], str],
+        aliases: AliasPlaces | None = None,
+        alias: Location | None = None,
+    ) -> None:
         self._root = root
         self._first_line = first_line
         self._key_text = key_text
+        self._aliases = aliases
+        self._alias = alias
+        self.has_aliases = aliases is not None
 
     def find(self, steps: tuple[str, ...]) -> Location:
         shown, node = self._root, self._root
@@ -105,16 +136,37 @@ class YamlPositions:
             child = self._child(node, step)
             if child is None:
                 break
-            shown, node = child
+            shown, node, _ = child
         return self.location_of(shown)
+
+    def alias(self, steps: tuple[str, ...]) -> Location | None:
+        return self._alias or self._alias_on_the_way(steps, with_value=False)
+
+    def _alias_on_the_way(self, steps: tuple[str, ...], *, with_value: bool) -> Location | None:
+        """Return the first alias that is passed; the value of the last key counts only if it is asked for."""
+        node, passed = self._root, list[tuple[Node, int]]()
+        for step in steps if self._aliases is not None else ():
+            child = self._child(node, step)
+            if child is None:
+                break
+            passed += child.edges
+            node = child.value
+            is_key = child.shown is not child.value
+        if passed and is_key and not with_value:
+            passed.pop()
+        for parent, number in passed:
+            if self._aliases is not None and (place := self._aliases.at(parent, number)) is not None:
+                return Location(place[0] + self._first_line, place[1] + 1)
+        return None
 
     def below(self, steps: tuple[str, ...]) -> Positions:
         node = self._root
         for step in steps:
             child = self._child(node, step)
             if child is not None:
-                node = child[1]
-        return YamlPositions(node, self._first_line, self._key_text)
+                node = child.value
+        alias = self._alias or self._alias_on_the_way(steps, with_value=True)
+        return YamlPositions(node, self._first_line, self._key_text, self._aliases, alias)
 
     def start(self) -> Callable[[], Location]:
         location = self.location_of(self._root)  # at once: nodes take far more memory than a place
@@ -138,24 +190,31 @@ class YamlPositions:
                         pending.append((value, child_path(path, self._key_text(key))))
         return ""
 
-    def _child(self, node: Node, step: str) -> tuple[Node, Node] | None:
-        """Return the node to show for a step (the key, the item) and the node to go on from (the value, the item)."""
+    def _child(self, node: Node, step: str) -> _Child | None:
         if isinstance(node, SequenceNode):
             if step.isdecimal() and int(step) < len(node.value):
                 item = node.value[int(step)]
-                return item, item
+                return _Child(item, item, ((node, int(step)),))
             return None
         if not isinstance(node, MappingNode):
             return None
-        merged: tuple[Node, Node] | None = None
-        for key, value in reversed(node.value):  # the last of several equal keys is the one that counts
+        merged: _Child | None = None
+        for number in range(len(node.value) - 1, -1, -1):  # the last of several equal keys is the one that counts
+            key, value = node.value[number]
             if is_merge(key):
-                sources = value.value if isinstance(value, SequenceNode) else [value]
-                for source in sources:
-                    merged = merged or self._child(source, step)
+                edge = (node, 2 * number + 1)
+                if isinstance(value, SequenceNode):
+                    for index, source in enumerate(value.value):
+                        merged = merged or self._merged(source, step, edge, (value, index))
+                else:
+                    merged = merged or self._merged(value, step, edge)
             elif self._key_text(key) == step:
-                return key, value
+                return _Child(key, value, ((node, 2 * number + 1),))
         return merged
+
+    def _merged(self, source: Node, step: str, *edges: tuple[Node, int]) -> _Child | None:
+        child = self._child(source, step)
+        return None if child is None else child._replace(edges=(*edges, *child.edges))
 
 
 class _Lines:
@@ -177,6 +236,8 @@ class _Lines:
 class JsonPositions:
     """Positions out of JSON text, which is scanned when the first is asked for."""
 
+    has_aliases = False
+
     def __init__(self, text: str, start: int, first_line: int, lines: _Lines | None = None) -> None:
         self._text = text
         self._start = start
@@ -195,6 +256,9 @@ class JsonPositions:
                 break
             shown, place = child.shown_at, child
         return self._lines.location(shown)
+
+    def alias(self, steps: tuple[str, ...]) -> Location | None:
+        return None
 
     def below(self, steps: tuple[str, ...]) -> Positions:
         return _JsonPart(self, steps, self._text, self._start, self._lines)

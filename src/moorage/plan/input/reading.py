@@ -411,8 +411,13 @@ def _sort_keys(entered: dict[Key, Any], place: Mapping[Key, int]) -> None:
 class _NoPositions:
     """Positions of an object that comes from no file."""
 
+    has_aliases = False
+
     def find(self, steps: tuple[str, ...]) -> Location:
         return Location(0, 0)
+
+    def alias(self, steps: tuple[str, ...]) -> Location | None:
+        return None
 
     def below(self, steps: tuple[str, ...]) -> "_NoPositions":
         return self

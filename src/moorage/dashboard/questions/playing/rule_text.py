@@ -191,8 +191,13 @@ class RuleText:
 class _RulePositions:
     """Positions of a Pod's fields in the text of the rule."""
 
+    has_aliases = False
+
     def __init__(self, text: RuleText) -> None:
         self._text = text
+
+    def alias(self, steps: Steps) -> Location | None:
+        return None
 
     def find(self, steps: Steps) -> Location:
         rule = self._text.rule
