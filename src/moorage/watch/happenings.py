@@ -1,6 +1,7 @@
 """Tell from two states of a pod or node what happened to it: placed, moved, evicted and by what, failed, gone.
 
-Kubernetes: the DisruptionTarget condition says who deleted a pod; which taint it was, the node's taints say.
+Kubernetes: the DisruptionTarget condition says who deleted a pod; which taint it was, the node's taints say. A workload
+whose pods are evicted for the same reason as those that they replaced is in a loop, which is told once.
 """
 
 from collections import deque
@@ -11,20 +12,18 @@ from typing import NamedTuple
 from moorage.control.framework.workloads import is_finished, is_ready
 from moorage.match.taint_eviction import gate_in_the_way
 from moorage.match.taint_messages import describe_taint_with_effect
-from moorage.match.tolerations import compile_tolerations
-from moorage.model.gates import all_gates
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod, PodCondition
-from moorage.model.well_known.taints import NO_EXECUTE
+from moorage.plan.departures import EvictionLoop
 from moorage.plan.report.reasons import without_preemption
 from moorage.run.pod_status import REJECTED
 from moorage.telemetry.pod_loops import PodLoops, workload_name
+from moorage.watch.eviction_causes import eviction_cause
 
 #: Departures of a workload for which no replacement was seen yet.
 _MAX_DEPARTURES = 100
 _MAX_WORKLOADS = 10_000
-_ALL_GATES = all_gates()
-_ALL = frozenset({NO_EXECUTE})
+_MAX_REPLACEMENTS = 10_000
 
 
 class HappeningKind(StrEnum):
@@ -33,11 +32,12 @@ class HappeningKind(StrEnum):
     PENDING = "pending"
     PLACED = "placed"
     MOVED = "moved"
+    LEAVING = "leaving"
     EVICTED = "evicted"
+    LOOP = "loop"
     PREEMPTED = "preempted"
     DELETED = "deleted"
     FAILED = "failed"
-    LOOP = "loop"
     COMPLETED = "completed"
     NODE = "node"
     CONTROL = "control"
@@ -57,19 +57,21 @@ class Happening(NamedTuple):
 class _Departure(NamedTuple):
     pod: str
     node: str
+    time: float
+    because: str  # if a taint evicted it
 
 
+_BY_TAINT, _BY_DEVICE_TAINT = "DeletionByTaintManager", "DeletionByDeviceTaintManager"
 #: Reasons of DisruptionTarget, each with what it is called.
 _CAUSES = {
-    "DeletionByTaintManager": (HappeningKind.EVICTED, "a NoExecute taint"),
-    "DeletionByDeviceTaintManager": (HappeningKind.EVICTED, "a taint of its device"),
+    _BY_TAINT: (HappeningKind.EVICTED, "a NoExecute taint"),
+    _BY_DEVICE_TAINT: (HappeningKind.EVICTED, "a taint of its device"),
     "EvictionByEvictionAPI": (HappeningKind.EVICTED, "the eviction API (a drain)"),
     "TerminationByKubelet": (HappeningKind.EVICTED, "the kubelet"),
     "DeletionByPodGC": (HappeningKind.DELETED, "pod garbage collection: its node is gone"),
     "PreemptionByScheduler": (HappeningKind.PREEMPTED, "a pod of higher priority"),
 }
 #: Of these, those that evict the pods that are made in their stead, too.
-_BY_TAINTS = frozenset({"DeletionByTaintManager", "DeletionByDeviceTaintManager"})
 
 
 def workload_of(pod: Pod) -> str:
@@ -94,16 +96,18 @@ class Chronicle:
 
     def __init__(self) -> None:
         self._departures: dict[str, deque[_Departure]] = {}
-        self._refusals, self._evictions = PodLoops(), PodLoops()
+        self._refusals = PodLoops()
+        self._replaced: dict[str, _Departure] = {}  # by UID of a pod: the one that it replaces
+        self.loops: dict[str, tuple[EvictionLoop, float]] = {}  # by workload, and when a pod was evicted last
 
     def of_pod(self, old: Pod | None, new: Pod | None, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
         if new is None:
             if old is not None and not _is_going(old) and not is_finished(old):
-                yield self._departs(old, nodes, now)
+                yield from self._departs(old, nodes, now)
             return
         if old is not None and old.metadata.uid != new.metadata.uid:
             if not _is_going(old) and not is_finished(old):
-                yield self._departs(old, nodes, now)
+                yield from self._departs(old, nodes, now)
             old = None
         if new.spec.nodeName and (old is None or not old.spec.nodeName):
             yield self._placed(new, now)
@@ -116,8 +120,7 @@ class Chronicle:
             if new.status.message.startswith(REJECTED):
                 yield from self._refused_again(new, nodes, now)
         elif _is_going(new) and (old is None or not _is_going(old)) and not is_finished(new):
-            yield self._departs(new, nodes, now)
-            yield from self._evicted_again(new, nodes, now)
+            yield from self._departs(new, nodes, now)
 
     def _refused_again(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
         """Name a workload once whose pods are refused by kubelets, and made again."""
@@ -128,34 +131,42 @@ class Chronicle:
             text = loop.predicate("refused by their kubelet", f"{why}{hint}")
             yield Happening(now, HappeningKind.LOOP, loop.workload, loop.workload, text)
 
-    def _evicted_again(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
-        """Name a workload once whose pods are evicted because of taints, and made again."""
-        if not any(one.type == "DisruptionTarget" and one.reason in _BY_TAINTS for one in pod.status.conditions):
-            return
-        loop = self._evictions.ended(pod.metadata, now)
-        if loop is not None and loop.is_news:
-            hint = _gate_hint(pod, nodes, "the controller manager")
-            text = loop.predicate("evicted", f"by {_cause(pod, nodes)[1]}{hint}")
-            yield Happening(now, HappeningKind.LOOP, loop.workload, loop.workload, text)
-
     def _placed(self, pod: Pod, now: float) -> Happening:
         workload = workload_of(pod)
         waiting = self._departures.get(workload) if workload else None
         if not waiting:
             return Happening(now, HappeningKind.PLACED, key_of(pod), workload, f"on {pod.spec.nodeName}")
         left = waiting.popleft()
+        if left.because:
+            self._replaced[pod.metadata.uid] = left
+            if len(self._replaced) > _MAX_REPLACEMENTS:
+                del self._replaced[next(iter(self._replaced))]
         again = "" if left.pod == key_of(pod) else f", instead of {left.pod.rpartition('/')[2]}"
         return Happening(
             now, HappeningKind.MOVED, key_of(pod), workload, f"from {left.node} to {pod.spec.nodeName}{again}"
         )
 
-    def _departs(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Happening:
-        kind, why = _cause(pod, nodes)
+    def _departs(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
+        kind, why, because = _cause(pod, nodes, now)
         node, workload = pod.spec.nodeName, workload_of(pod)
         if node and workload and (workload in self._departures or len(self._departures) < _MAX_WORKLOADS):
-            self._departures.setdefault(workload, deque(maxlen=_MAX_DEPARTURES)).append(_Departure(key_of(pod), node))
+            left = _Departure(key_of(pod), node, now, because)
+            self._departures.setdefault(workload, deque(maxlen=_MAX_DEPARTURES)).append(left)
         where = f"from {node}" if node else "before it had a node"
-        return Happening(now, kind, key_of(pod), workload, f"{where}{f' by {why}' if why else ''}")
+        yield Happening(now, kind, key_of(pod), workload, f"{where}{f' by {why}' if why else ''}")
+        before = self._replaced.pop(pod.metadata.uid, None)
+        if before is not None and before.because == because:
+            yield from self._repeats(workload, round(now - before.time), because, now)
+
+    def _repeats(self, workload: str, seconds: int, because: str, now: float) -> Iterator[Happening]:
+        """Tell once that pods of a workload are evicted again and again."""
+        known = self.loops.get(workload)
+        if known is None and len(self.loops) >= _MAX_WORKLOADS:
+            return
+        loop = EvictionLoop(workload, seconds, because, known[0].evictions + 1 if known is not None else 2)
+        self.loops[workload] = loop, now
+        if known is None:
+            yield Happening(now, HappeningKind.LOOP, workload, workload, f"{loop.text}: {because}")
 
 
 def _gate_hint(pod: Pod, nodes: Mapping[str, Node], component: str) -> str:
@@ -169,24 +180,19 @@ def _is_going(pod: Pod) -> bool:
     return pod.metadata.deletionTimestamp is not None
 
 
-def _cause(pod: Pod, nodes: Mapping[str, Node]) -> tuple[HappeningKind, str]:
+def _cause(pod: Pod, nodes: Mapping[str, Node], now: float) -> tuple[HappeningKind, str, str]:
+    """Return what happened to a pod that leaves, by what, and if a taint evicts it, why."""
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget" and condition.status == "True":
             kind, why = _CAUSES.get(condition.reason, (HappeningKind.EVICTED, condition.message or condition.reason))
-            if condition.reason == "DeletionByTaintManager":
-                why = _taints(pod, nodes.get(pod.spec.nodeName)) or why
-            return kind, why
-    return HappeningKind.DELETED, ""
-
-
-def _taints(pod: Pod, node: Node | None) -> str:
-    """Return the taint that evicts a pod: those that nothing tolerates, or all if they are tolerated for a time."""
-    if node is None:
-        return ""
-    evicting = [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
-    tolerations = compile_tolerations(pod.spec.tolerations, _ALL_GATES)
-    blamed = tolerations.untolerated(evicting, _ALL) or evicting
-    return "taint " + ", ".join(describe_taint_with_effect(taint) for taint in blamed) if blamed else ""
+            if condition.reason == _BY_TAINT:
+                taints, because = eviction_cause(pod, nodes.get(pod.spec.nodeName), now)
+                why = f"taint {taints}" if taints else why
+                if because:
+                    return kind, f"{why}: {because}", because
+                return kind, why, why + _gate_hint(pod, nodes, "the controller manager")
+            return kind, why, why if condition.reason == _BY_DEVICE_TAINT else ""
+    return HappeningKind.DELETED, "", ""
 
 
 def _ended(pod: Pod, now: float) -> Happening:

@@ -136,13 +136,14 @@ class Watching:
     def _draw(self, terminal: Terminal) -> None:
         width, height = terminal.size
         view = WatchText(self._server, colour=self._colour, width=width)
-        body = view.body(self.watched, height)
+        now = time.time()
+        body = view.body(self.watched, height, now)
         room = max(height - 2, 1)
         self._offset = max(0, min(self._offset, len(body) - room))
         shown = body[self._offset : self._offset + room]
         shown += [""] * (room - len(shown))
         below = len(body) - self._offset - room
-        terminal.draw([view.title(self.watched, time.time()), *shown, view.footer(self.watched, self._offset, below)])
+        terminal.draw([view.title(self.watched, now), *shown, view.footer(self.watched, self._offset, below)])
 
     def _on_keys(self, terminal: Terminal) -> None:
         page = max(terminal.size[1] - 4, 1)

@@ -10,6 +10,7 @@ from moorage.control.framework.workloads import is_finished, is_ready
 from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.plan.departures import EvictionLoop
 from moorage.plan.outcome import NodeLine, Usage
 from moorage.plan.pod_lines import PodLine, State
 from moorage.watch.happenings import (
@@ -21,10 +22,13 @@ from moorage.watch.happenings import (
     waiting_condition,
     workload_of,
 )
+from moorage.watch.leaving import Leaving
 from moorage.watch.usage import NodeUsage
 
 MAX_HAPPENINGS = 500
 _NOT_TRIED = "NotTried"
+#: For so many seconds more a loop is shown that may have ended.
+_PATIENCE = 30.0
 _MAIN = (CPU, MEMORY, PODS)
 
 
@@ -39,6 +43,7 @@ class Watched:
         self.problem = ""  # why the server cannot be reached; empty if it can
         self.refusals: dict[str, str] = {}  # by resource: why it cannot be watched although the server answers
         self._chronicle = Chronicle()
+        self._leaving = Leaving()
         self.usage = NodeUsage()
         self._there: dict[str, Amounts] = {}
         self._waiting: dict[str, Pod] = {}
@@ -53,8 +58,10 @@ class Watched:
                 self._waiting[key] = found
             else:
                 self._waiting.pop(key, None)
+            news = list(self._leaving.pod_changed(key, found, now))
             if self.is_complete:
                 self._tell(self._chronicle.of_pod(before, found, self.nodes, now))
+                self._tell(news)
 
     def nodes_changed(self, deltas: Iterable[Delta], now: float) -> None:
         for old, new in deltas:
@@ -66,8 +73,11 @@ class Watched:
             elif before is not None:
                 self.nodes.pop(before.metadata.name, None)
                 self._there.pop(before.metadata.name, None)
+            name = found.metadata.name if found is not None else before.metadata.name if before is not None else ""
+            news = list(self._leaving.node_changed(name, found, now))
             if self.is_complete:
                 self._tell(of_node(before, found, now))
+                self._tell(news)
 
     def server_changed(self, problem: str, now: float) -> None:
         """Tell that the API server went away (and why), or came back."""
@@ -90,6 +100,19 @@ class Watched:
         waiting = self._waiting.values()
         by_age = sorted(waiting, key=lambda pod: (pod.metadata.creationTimestamp or "", key_of(pod)))
         return [_pending_line(pod) for pod in by_age]
+
+    def leaving(self, now: float) -> list[PodLine]:
+        """Pods that a NoExecute taint evicts, the first to leave first."""
+        return self._leaving.lines(now)
+
+    @property
+    def to_be_evicted(self) -> int:
+        return len(self._leaving)
+
+    def loops(self, now: float) -> list[EvictionLoop]:
+        """Workloads whose pods are evicted again and again, until a pod stays for twice as long as the last one."""
+        found = self._chronicle.loops.values()
+        return [loop for loop, last in found if now <= last + 2 * loop.seconds + _PATIENCE]
 
     @property
     def waiting(self) -> int:

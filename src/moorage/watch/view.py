@@ -15,11 +15,12 @@ _COLOURS = {
     HappeningKind.PENDING: YELLOW,
     HappeningKind.PLACED: GREEN,
     HappeningKind.MOVED: CYAN,
+    HappeningKind.LEAVING: YELLOW,
     HappeningKind.EVICTED: RED,
+    HappeningKind.LOOP: RED,
     HappeningKind.PREEMPTED: RED,
     HappeningKind.DELETED: DIM,
     HappeningKind.FAILED: RED,
-    HappeningKind.LOOP: RED,
     HappeningKind.COMPLETED: GREEN,
     HappeningKind.NODE: BOLD,
     HappeningKind.SERVER: RED,
@@ -43,8 +44,9 @@ class WatchText(TextReport):
         pending = watched.waiting
         waits = self._styled(f"{pending:,} Pending", YELLOW if pending else GREEN)
         nodes = counted(len(watched.nodes), "node")
+        leave = f"  {self._styled(f'{watched.to_be_evicted:,} to be evicted', RED)}" if watched.to_be_evicted else ""
         name = self._styled("moorage watch", BOLD)
-        return f"{name}  {waits}  {watched.placed:,} placed  {nodes}  {_clock(now)}  {printable(self._server)}"
+        return f"{name}  {waits}  {watched.placed:,} placed{leave}  {nodes}  {_clock(now)}  {printable(self._server)}"
 
     def footer(self, watched: Watched, above: int, below: int) -> str:
         """Say what is wrong with the connection, how much is not seen, and which keys there are."""
@@ -56,9 +58,10 @@ class WatchText(TextReport):
         hidden = [f"{above:,} above"] * bool(above) + [f"{below:,} lines below"] * (below > 0)
         return self._styled("  ".join([*hidden, "q quits, arrows scroll"]), DIM)
 
-    def body(self, watched: Watched, height: int) -> list[str]:
+    def body(self, watched: Watched, height: int, now: float) -> list[str]:
         """Return all lines; those of the height are the first to be seen."""
         lines = list(self._section("Pending", self._pending_groups(watched)))
+        lines += self._section("To be evicted", self._evictions(watched, now))
         lines += self._section("Lately", self._lately(watched, max(5, height // 3)))
         return lines + list(self._section("Nodes, the fullest first", self._node_lines(watched)))
 
@@ -67,6 +70,7 @@ class WatchText(TextReport):
         yield self.title(watched, now)
         yield ""
         yield from self._section("Pending", self._pending_groups(watched))
+        yield from self._section("To be evicted", self._evictions(watched, now))
         yield from self._section("Nodes, the fullest first", self._node_lines(watched))
 
     def log(self, happenings: Sequence[Happening]) -> Iterator[str]:
@@ -80,6 +84,13 @@ class WatchText(TextReport):
             yield from self._waiting(group)
             yield from self._message(group)
         yield from self._left_out_quietly(len(groups) - _MAX_GROUPS, "reason")
+
+    def _evictions(self, watched: Watched, now: float) -> Iterator[str]:
+        """Return the workloads whose evictions never end, once each, and the pods that have to leave."""
+        for loop in watched.loops(now)[:_MAX_GROUPS]:
+            yield from self._wrapped(f"  {self._styled(printable(loop.workload), RED)}  ", 4, loop.text)
+            yield from self._wrapped("    ", 6, loop.because, style=DIM)
+        yield from self._leaving(watched.leaving(now))
 
     def _lately(self, watched: Watched, most: int) -> Iterator[str]:
         """Return what happened, the newest first, in a limited number of lines."""
@@ -119,6 +130,9 @@ class WatchText(TextReport):
             yield "  ".join([last, *marks])
         if len(watched.nodes) > len(shown):
             yield f"  … {counted(len(watched.nodes), 'node')} in all"
+
+    def _left_out(self, number: int, noun: str) -> Iterator[str]:
+        return self._left_out_quietly(number, noun)
 
     def _left_out_quietly(self, number: int, noun: str) -> Iterator[str]:
         if number > 0:

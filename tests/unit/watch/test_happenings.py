@@ -90,7 +90,11 @@ def test_a_pod_waits_and_is_placed() -> None:
 @pytest.mark.parametrize(
     ("reason", "verb", "detail"),
     [
-        ("DeletionByTaintManager", "evicted", "from n1 by taint sla=900:NoExecute"),
+        (
+            "DeletionByTaintManager",
+            "evicted",
+            "from n1 by taint sla=900:NoExecute: 900 > 950 is false (taint sla=900, toleration Gt 950)",
+        ),
         ("DeletionByDeviceTaintManager", "evicted", "from n1 by a taint of its device"),
         ("EvictionByEvictionAPI", "evicted", "from n1 by the eviction API (a drain)"),
         ("PreemptionByScheduler", "preempted", "from n1 by a pod of higher priority"),
@@ -109,11 +113,11 @@ def test_who_made_a_pod_leave(reason: str, verb: str, detail: str) -> None:
 
 
 def test_a_taint_that_is_tolerated_for_a_time_is_blamed_too() -> None:
-    state = watched(node("n1", {"key": "a", "effect": "NoExecute"}))
-    tolerating = [{"key": "a", "operator": "Exists", "tolerationSeconds": 3}]
+    state = watched(node("n1", {"key": "b", "effect": "NoExecute"}, {"key": "a", "effect": "NoExecute"}))
+    tolerating = [{"key": "a", "operator": "Exists", "tolerationSeconds": 3}, {"key": "b", "operator": "Exists"}]
     going = pod("a", "n1", going=True, conditions=[target("DeletionByTaintManager")], tolerations=tolerating)
     state.pods_changed([Delta(pod("a", "n1"), going)], NOW)
-    assert told(state) == [("evicted", "default/a", "from n1 by taint a:NoExecute")]
+    assert told(state) == [("evicted", "default/a", "from n1 by taint a:NoExecute: a is tolerated for 3 s")]
 
 
 def test_a_replacement_is_a_move() -> None:
@@ -213,13 +217,17 @@ def test_a_workload_whose_pods_are_refused_again_and_again_is_named_once(tolerat
 
 
 @pytest.mark.parametrize(
-    ("toleration", "hint"),
+    ("toleration", "why"),
     [
-        ({"key": "fp", "operator": "Lt", "value": "5"}, f"; the feature gate {GATE} is off in the controller manager"),
-        ({"key": "fp", "operator": "Lt", "value": "2"}, ""),
+        (
+            {"key": "fp", "operator": "Lt", "value": "5"},
+            f"taint fp=3:NoExecute; the feature gate {GATE} is off in the controller manager",
+        ),
+        ({"key": "fp", "operator": "Lt", "value": "2"}, "3 < 2 is false (taint fp=3, toleration Lt 2)"),
+        ({"key": "fp", "operator": "Lt", "value": "5", "tolerationSeconds": 2}, "fp=3 is tolerated for 2 s"),
     ],
 )
-def test_a_workload_whose_pods_are_evicted_again_and_again_is_named_once(toleration: Raw, hint: str) -> None:
+def test_a_workload_whose_pods_are_evicted_again_and_again_is_named_once(toleration: Raw, why: str) -> None:
     state = watched(node("n1", FP))
     for number in range(12):
         now = NOW + 2 * number
@@ -228,7 +236,7 @@ def test_a_workload_whose_pods_are_evicted_again_and_again_is_named_once(tolerat
         going = pod(f"p{number}", "n1", **about, going=True, conditions=[target("DeletionByTaintManager")])
         state.pods_changed([Delta(None, there), Delta(there, going)], now)
     (loop,) = (one for one in state.happenings if one.kind is HappeningKind.LOOP)
-    assert loop.detail == f"{HEAD} evicted, 4 within 6 s: by taint fp=3:NoExecute{hint}"
+    assert loop.detail == f"evicted again every 2 s: {why}"
 
 
 def test_pods_that_fail_or_are_drained_are_no_loop() -> None:
@@ -240,3 +248,43 @@ def test_pods_that_fail_or_are_drained_are_no_loop() -> None:
         drained = pod(f"q{number}", "n1", created=now - 1, going=True, conditions=[target("EvictionByEvictionAPI")])
         state.pods_changed([Delta(there, failed), Delta(pod(f"q{number}", "n1"), drained)], now)
     assert not [one for one in state.happenings if one.kind is HappeningKind.LOOP]
+
+
+EXISTS_30 = [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 30}]
+
+
+def leaves_in(state: Watched, now: float) -> dict[str, str]:
+    return {line.name: line.deadline.text for line in state.leaving(now) if line.deadline is not None}
+
+
+def test_the_time_of_a_pod_begins_with_a_taint_that_was_seen_without_a_time() -> None:
+    """As `kubectl taint` adds it. Later changes of the pod and the node leave its time alone."""
+    state = watched(node("n1"))
+    state.pods_changed([Delta(None, pod("a", "n1", tolerations=EXISTS_30)), Delta(None, pod("b", "n1"))], NOW)
+    tainted = node("n1", {"key": "a", "effect": "NoExecute"})
+    state.nodes_changed([Delta(node("n1"), tainted)], NOW + 5)
+    why = "a is tolerated for 30 s"
+    assert told(state)[-1] == ("leaving", "default/a", f"on n1 leaves in 30 s: {why}")
+    state.pods_changed([Delta(pod("a", "n1"), pod("a", "n1", tolerations=EXISTS_30, phase="Running"))], NOW + 10)
+    state.nodes_changed([Delta(tainted, node("n1", {"key": "a", "effect": "NoExecute"}, ready="False"))], NOW + 10)
+    assert leaves_in(state, NOW + 12) == {
+        "a": f"leaves in 23 s: {why}",
+        "b": "evicted at once: a is not tolerated: no toleration is for its key and effect",
+    }
+    assert [one for one in told(state) if one[0] == "leaving"] == [
+        ("leaving", "default/a", f"on n1 leaves in 30 s: {why}")
+    ]
+    assert state.to_be_evicted == 2
+
+
+def test_a_deadline_ends_with_the_taint_the_pod_or_its_deletion() -> None:
+    taint = {"key": "a", "effect": "NoExecute", "timeAdded": time_text(NOW - 7)}
+    state = watched(node("n1", taint))
+    pods = [pod(name, "n1", tolerations=EXISTS_30) for name in ("a", "b", "c")]
+    state.pods_changed([Delta(None, one) for one in pods], NOW)
+    assert set(leaves_in(state, NOW).values()) == {"leaves in 23 s: a is tolerated for 30 s"}
+    state.pods_changed([Delta(pods[0], None), Delta(pods[1], pod("b", "n1", tolerations=EXISTS_30, going=True))], NOW)
+    assert list(leaves_in(state, NOW)) == ["c"]
+    state.nodes_changed([Delta(node("n1", taint), node("n1"))], NOW)
+    assert leaves_in(state, NOW) == {}
+    assert told(state)[-1] == ("leaving", "default/c", "on n1 stays: no NoExecute taint is left")

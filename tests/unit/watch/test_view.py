@@ -1,12 +1,17 @@
 """The screen, the log, and the keys."""
 
+from typing import Any
+
 import pytest
 from click.testing import CliRunner
-from tests.unit.watch.test_happenings import NOW, UNSCHEDULABLE, node, pod, watched
+from tests.unit.watch.test_happenings import NOW, UNSCHEDULABLE, node, pod, target, watched
 
 from moorage.cli.commands.watch import command
 from moorage.client.informer import Delta
+from moorage.client.protocol import Object
 from moorage.lint.report.printable import visible_length
+from moorage.model.go.times import time_text
+from moorage.watch.happenings import HappeningKind
 from moorage.watch.state import Watched
 from moorage.watch.terminal import meanings
 from moorage.watch.view import WatchText, cropped
@@ -19,9 +24,36 @@ def busy() -> Watched:
     return state
 
 
+def tolerating(name: str, node_name: str = "", **fields: Any) -> Object:
+    found = {"key": "fp", "operator": "Lt", "value": "5", "effect": "NoExecute", "tolerationSeconds": 30}
+    return pod(name, node_name, tolerations=[found], **fields)
+
+
+def turn(state: Watched, name: str, now: float) -> None:
+    """Let a pod be evicted."""
+    going = tolerating(name, "n1", going=True, conditions=[target("DeletionByTaintManager")])
+    state.pods_changed([Delta(tolerating(name, "n1"), going), Delta(going, None)], now)
+
+
+def place(state: Watched, name: str, now: float) -> None:
+    scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": time_text(now)}
+    placed = tolerating(name, "n1", conditions=[scheduled])
+    state.pods_changed([Delta(None, tolerating(name)), Delta(tolerating(name), placed)], now)
+
+
+def looping() -> Watched:
+    """A workload whose pods are evicted again and again from the node that takes them."""
+    state = watched(node("n1", {"key": "fp", "value": "3", "effect": "NoExecute"}))
+    for number, name in enumerate("abc"):
+        place(state, name, NOW + 30 * number)
+        if name != "c":
+            turn(state, name, NOW + 30 * number + 30)
+    return state
+
+
 def test_a_screen_tells_what_waits_what_happened_and_how_full_nodes_are() -> None:
     view = WatchText("https://example", colour=False, width=120)
-    text = "\n".join([view.title(busy(), NOW), *view.body(busy(), 40)])
+    text = "\n".join([view.title(busy(), NOW), *view.body(busy(), 40, NOW)])
     assert "moorage watch  6 Pending  9 placed  2 nodes" in text
     assert "  Deployment default/web  6 pods: q0, q1, q2, q3 and 2 more\n    Unschedulable: 0/1 nodes" in text
     assert "placed     9 pods of Deployment default/web (p0, p1, p2, p3 and 5 more) on n1" in text
@@ -31,7 +63,7 @@ def test_a_screen_tells_what_waits_what_happened_and_how_full_nodes_are() -> Non
 
 @pytest.mark.parametrize("width", [40, 60, 100])
 def test_prose_fits_the_terminal(width: int) -> None:
-    lines = WatchText("https://example", colour=True, width=width).body(busy(), 24)
+    lines = WatchText("https://example", colour=True, width=width).body(busy(), 24, NOW)
     prose = [line for line in lines if "CPU" not in line and "nvidia" not in line]
     assert all(visible_length(line) <= width for line in prose)
 
@@ -39,7 +71,7 @@ def test_prose_fits_the_terminal(width: int) -> None:
 def test_a_low_terminal_gets_the_newest() -> None:
     state = busy()
     state.nodes_changed([Delta(node("n2"), None)], NOW + 1)
-    lately = WatchText("s", colour=False, width=200).body(state, 6)
+    lately = WatchText("s", colour=False, width=200).body(state, 6, NOW)
     start = lately.index("Lately")
     assert "n2 is gone" in lately[start + 1]
 
@@ -94,3 +126,43 @@ def test_a_rate_that_is_no_number_is_refused() -> None:
     ran = CliRunner().invoke(command, ["--rate", "nan"])
     assert ran.exit_code == 2
     assert "Invalid value for '--rate': must be a number" in ran.output
+
+
+def test_pods_that_have_to_leave_are_shown_with_their_time_and_loops_once() -> None:
+    state = looping()
+    view = WatchText("s", colour=False, width=200)
+    why = "fp=3 is tolerated for 30 s"
+    for seconds, left in ((0, 30), (7, 23)):
+        now = NOW + 60 + seconds
+        text = "\n".join(view.body(state, 40, now))
+        shown = (
+            f"To be evicted\n  Deployment default/web  evicted again every 30 s\n    {why}\n"
+            f"  Deployment default/web  1 pod: c on n1\n    leaves in {left} s: {why}\n\n"
+        )
+        assert shown in text
+        assert shown in "\n".join(view.snapshot(state, now))
+        assert "1 to be evicted" in view.title(state, now)
+    assert "evicted again" not in "\n".join(view.snapshot(state, NOW + 200))
+
+
+def test_the_log_tells_deadlines_evictions_and_a_loop_once() -> None:
+    state = looping()
+    lines = [line.split("  ", 1)[1] for line in WatchText("s", colour=False, width=10_000).log(list(state.happenings))]
+    why = "fp=3 is tolerated for 30 s"
+    evicted = f"from n1 by taint fp=3:NoExecute: {why}"
+    assert lines == [
+        "placed     default/a on n1",
+        f"leaving    default/a on n1 leaves in 30 s: {why}",
+        f"evicted    default/a {evicted}",
+        "moved      default/b from n1 to n1, instead of a",
+        f"leaving    default/b on n1 leaves in 30 s: {why}",
+        f"evicted    default/b {evicted}",
+        f"loop       Deployment default/web evicted again every 30 s: {why}",
+        "moved      default/c from n1 to n1, instead of b",
+        f"leaving    default/c on n1 leaves in 30 s: {why}",
+    ]
+    (loop,) = state.loops(NOW + 60)
+    assert (loop.seconds, loop.evictions) == (30, 2)
+    turn(state, "c", NOW + 90)
+    assert [one.kind for one in state.happenings].count(HappeningKind.LOOP) == 1
+    assert state.loops(NOW + 90)[0].evictions == 3

@@ -24,7 +24,9 @@ _CANNOT_WATCH = 2
     is_flag=True,
     help="Print log lines instead of a screen; the default in a pipe, and if TERM is dumb or not set.",
 )
-@click.option("--once", is_flag=True, help="Print what is Pending and how full the nodes are, and exit.")
+@click.option(
+    "--once", is_flag=True, help="Print what is Pending, what has to leave and how full the nodes are, and exit."
+)
 @click.option(
     "--rate",
     type=click.FloatRange(0.1, 30),
@@ -35,7 +37,7 @@ _CANNOT_WATCH = 2
 )
 @colour_option
 def command(kubeconfig: str, context: str, namespace: str, plain: bool, once: bool, rate: float, colour: str) -> int:
-    """Watch a live cluster: what is Pending and why, what moved, what was evicted and by what, how full the nodes are.
+    """Watch a live cluster: what is Pending and why, what has to leave and when, what moved, how full nodes are.
 
     Any cluster, ours or a real one; nothing is written to it. On a terminal a screen: q quits, arrows and space scroll.
     In a pipe, with --plain or TERM=dumb, a line for each thing that happens. When the API server goes away

@@ -83,7 +83,7 @@ def test_evictions_come_at_their_time_with_the_component_that_made_them() -> Non
     (gone,) = [entry for entry in entries if entry.kind == "evicted"]
     assert gone.actor == "taint-eviction-controller"
     assert gone.time == pytest.approx(30, abs=2)
-    assert gone.detail == "from n1 by taint maintenance=on:NoExecute"
+    assert gone.detail == "from n1 by taint maintenance=on:NoExecute: maintenance=on is tolerated for 30 s"
     assert last["end"] == 100
 
 

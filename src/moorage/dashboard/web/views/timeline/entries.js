@@ -16,6 +16,7 @@ export const KINDS = {
   pending: { title: "Pending", sign: "!", shape: "triangle", tone: "warn" },
   placed: { title: "Placed", sign: "●", shape: "disc", tone: "good" },
   moved: { title: "Moved", sign: "→", shape: "diamond", tone: "info" },
+  leaving: { title: "Leaving", sign: "◷", shape: "ring", tone: "warn" },
   evicted: { title: "Evicted", sign: "✕", shape: "cross", tone: "bad" },
   loop: { title: "Again and again", sign: "↻", shape: "cross", tone: "bad" },
   preempted: { title: "Preempted", sign: "⌃", shape: "cross", tone: "bad" },
