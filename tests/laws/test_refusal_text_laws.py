@@ -54,10 +54,10 @@ def _explanation(cluster: Cluster, groups: tuple[Refused, ...]) -> Explanation:
         message="",
         nodes=len(cluster.nodes),
         rejection=None,
-        groups=groups,
+        refused=groups,
         feasible=0,
         weights={},
-        rows=(),
+        scores=(),
         tied=0,
         seed=0,
     )

@@ -151,7 +151,7 @@ def after(documents: list[Raw], gates: dict[str, bool], summary: str) -> set[str
         told = explained(*documents, gates=gates, alone=True)
     except TargetError as refused:
         raise AssertionError(f"{summary}: {refused}") from None
-    return {name for row in told.rows for name in row.nodes}
+    return {name for row in told.scores for name in row.nodes}
 
 
 def law_of_suggestions(gates: dict[str, bool]) -> Callable[[], None]:

@@ -65,7 +65,7 @@ def evictions_in_plan(world: World, steps: list[Step]) -> Counter[Line] | None:
         for departure in difference.departures:
             if departure.cause is Cause.TAINT:
                 whose = departure.workload or f"Pod {departure.pod}"
-                evicted[Line(whose, EVICTED, departure.node, round(began + departure.seconds))] += 1
+                evicted[Line(whose, EVICTED, departure.node, round(began + departure.after_seconds))] += 1
     return None if simulation.stopped else evicted
 
 

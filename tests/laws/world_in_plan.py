@@ -64,5 +64,5 @@ def line_of(line: PodLine) -> Line:
     if line.state in pod_lines.ON_NODE:
         return Line(workload, ON_NODE, line.node)
     if line.state in (State.EVICTED, State.PREEMPTED, State.DELETED):
-        return Line(workload, line.state.value, line.last_node, line.evicted_after)
+        return Line(workload, line.state.value, line.last_node, line.evicted_after_seconds)
     return Line(workload, line.state.value, line.last_node, None, line.reason, shortened(line.message))

@@ -48,7 +48,7 @@ class Departure(msgspec.Struct, rename="camel"):
     workload: str
     node: str
     cause: Cause
-    seconds: int = msgspec.field(default=0, name="afterSeconds")
+    after_seconds: int = 0
     because: str = ""
     replaced_by: str = ""
     new_node: str = ""
@@ -64,14 +64,14 @@ class EvictionLoop(msgspec.Struct, frozen=True, rename="camel"):
     """A workload whose pods are evicted again and again for the same reason, and how often."""
 
     workload: str
-    seconds: int = msgspec.field(name="everySeconds")
+    every_seconds: int
     because: str
     evictions: int  # that were seen
 
     @property
     def text(self) -> str:
         """`evicted again every 30 s`."""
-        return f"evicted again {f'every {self.seconds:,} s' if self.seconds else 'at once'}"
+        return f"evicted again {f'every {self.every_seconds:,} s' if self.every_seconds else 'at once'}"
 
 
 class OwnerNames:

@@ -77,7 +77,7 @@ class FailedLine(msgspec.Struct, frozen=True):
 
     workload: str
     message: str
-    source: str = msgspec.field(name="file")
+    file: str
     line: int
     hint: str | msgspec.UnsetType = msgspec.UNSET
     refused: int = 0
@@ -100,7 +100,7 @@ class FailedLine(msgspec.Struct, frozen=True):
     @property
     def where(self) -> str:
         """File and line of the workload; empty if it is not in a file."""
-        return f"{self.source}:{self.line}" if self.source else ""
+        return f"{self.file}:{self.line}" if self.file else ""
 
 
 class Preempted(msgspec.Struct, frozen=True):
@@ -157,7 +157,7 @@ def is_trouble(pod: PodLine) -> bool:
     """Return whether a pod waits, is evicted by a taint, or was refused by its kubelet, which gives a reason."""
     if pod.state is State.FAILED:
         return pod.reason != State.FAILED
-    return pod.state is State.PENDING or pod.evicted_after is not None
+    return pod.state is State.PENDING or pod.evicted_after_seconds is not None
 
 
 _GAVE_UP = (

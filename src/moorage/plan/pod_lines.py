@@ -272,7 +272,7 @@ def refused_pods(inventory: Inventory, lines: Iterable["PodLine"]) -> list["PodL
     known = {line.key for line in lines} if inventory.rejected else set()
     refused: dict[str, PodLine] = {}
     for note in inventory.notes:
-        kind, _, key = note.subject.partition(" ")
+        kind, _, key = note.object.partition(" ")
         if note.level is Severity.ERROR and kind == "Pod" and key not in known:
             namespace, _, name = key.rpartition("/")
             refused.setdefault(key, PodLine(namespace, name, "", State.REFUSED, "", 0, REFUSED, note.message))
@@ -282,8 +282,9 @@ def refused_pods(inventory: Inventory, lines: Iterable["PodLine"]) -> list["PodL
 class PodLine(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     """One pod: its workload, what becomes of it, its node, and why.
 
-    `last_node` is the node of a pod that is on none any more: it left it, or was refused there. `evicted_after` is when
-    a taint evicts it, in seconds after the plan began or the changes were made; `deadline` says so in words.
+    `last_node` is the node of a pod that is on none any more: it left it, or was refused there.
+    `evicted_after_seconds` is when a taint evicts it, after the plan began or the changes were made; `deadline` says so
+    in words.
     """
 
     namespace: str
@@ -295,7 +296,7 @@ class PodLine(msgspec.Struct, frozen=True, omit_defaults=True, rename="camel"):
     reason: str = ""
     message: str = ""
     devices: tuple[DeviceLine, ...] = ()
-    evicted_after: int | None = msgspec.field(default=None, name="evictedAfterSeconds")
+    evicted_after_seconds: int | None = None
     last_node: str = ""
     deadline: PodDeadline | None = None
 

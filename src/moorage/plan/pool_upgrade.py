@@ -54,7 +54,7 @@ class UpgradeStep(msgspec.Struct, frozen=True, rename="camel"):
     number: int
     nodes: tuple[str, ...]
     actions: tuple[str, ...]
-    seconds: int = msgspec.field(name="afterSeconds")
+    after_seconds: int
     moved: tuple[Move, ...] = ()
     pending: tuple[str, ...] = ()
 
@@ -68,7 +68,7 @@ class Upgrade(msgspec.Struct, rename="camel", kw_only=True):
     completes: bool = False
     upgraded: tuple[str, ...] = ()
     steps: list[UpgradeStep] = []
-    seconds: int = msgspec.field(default=0, name="afterSeconds")
+    after_seconds: int = 0
     stops_at: str = ""
     blocked: list[str] = []
     message: str = ""
@@ -133,7 +133,7 @@ def upgrade_pool(simulation: Simulation, change: PoolUpgrade) -> Upgrade:
     for first in range(0, len(names), at_once):
         if not _upgrade_some(simulation, change, upgrade, names[first : first + at_once], start):
             break
-    upgrade.seconds = round(simulation.clock.now - start)
+    upgrade.after_seconds = round(simulation.clock.now - start)
     upgrade.completes = len(upgrade.upgraded) == len(names)
     return upgrade
 
@@ -187,7 +187,7 @@ def _upgrade_some(
             number=len(upgrade.steps) + 1,
             nodes=tuple(names),
             actions=tuple(actions),
-            seconds=seconds,
+            after_seconds=seconds,
             moved=tuple(_moves(simulation, log)),
             pending=tuple(pod.key for pod in simulation.pods() if not pod.view.spec.nodeName),
         )

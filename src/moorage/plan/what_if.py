@@ -59,7 +59,7 @@ class Difference(msgspec.Struct):
         return [departure for departure in self.departures if departure.cause is not Cause.NEW_TEMPLATE]
 
     @property
-    def rolled(self) -> list[Departure]:
+    def replaced(self) -> list[Departure]:
         """The pods that a rolling update replaces, as its strategy allows."""
         return [departure for departure in self.departures if departure.cause is Cause.NEW_TEMPLATE]
 
@@ -273,7 +273,7 @@ class WhatIf:
                 if owner is not None and Key(*owner) in self._new_templates:
                     departure.cause, departure.because = Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
             due = self._due.get(deletion.pod.uid) if departure.cause is Cause.TAINT else None
-            if due is not None and departure.seconds >= due:
+            if due is not None and departure.after_seconds >= due:
                 departure.would_go_anyway()
         self._log.pair(departures)
         _follow_repeated(departure for _, departure in departures)

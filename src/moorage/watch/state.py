@@ -112,7 +112,7 @@ class Watched:
     def loops(self, now: float) -> list[EvictionLoop]:
         """Workloads whose pods are evicted again and again, until a pod stays for twice as long as the last one."""
         found = self._chronicle.loops.values()
-        return [loop for loop, last in found if now <= last + 2 * loop.seconds + _PATIENCE]
+        return [loop for loop, last in found if now <= last + 2 * loop.every_seconds + _PATIENCE]
 
     @property
     def waiting(self) -> int:

@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def notes(self) -> list[str]:
-        return [f"{note.level.value} {note.line} {note.subject}: {note.message}" for note in self.outcome.notes]
+        return [f"{note.level.value} {note.line} {note.object}: {note.message}" for note in self.outcome.notes]
 
     def nodes_of(self, workload_name: str) -> list[str]:
         pods = (pod for pod in self.outcome.pods if pod.is_present)

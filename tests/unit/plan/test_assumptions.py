@@ -26,7 +26,7 @@ QUOTA = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"},
 
 
 def warnings(plan: Plan) -> list[tuple[str, str]]:
-    return [(note.subject, note.message) for note in plan.outcome.notes if note.level is Severity.WARNING]
+    return [(note.object, note.message) for note in plan.outcome.notes if note.level is Severity.WARNING]
 
 
 @pytest.mark.parametrize(("fields", "text"), [(GOLD, NO_PRIORITY_CLASS), (KATA, NO_RUNTIME_CLASS)])

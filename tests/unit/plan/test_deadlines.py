@@ -90,7 +90,7 @@ def test_the_deadline_of_a_pod_counts_from_the_moment_that_is_shown() -> None:
         assert not outcome.is_complete  # which --strict asks
     later = planned(*documents, until=24.0)
     assert deadlines(later)["a"] == ("Evicted", f"evicted after 23 s: {WHY}", 0, UNREPLACED)
-    assert [(one.pod, one.seconds, one.because) for one in later.evicted] == [
+    assert [(one.pod, one.after_seconds, one.because) for one in later.evicted] == [
         ("default/c", 0, "3 < 2 is false (taint fp=3, toleration Lt 2)"),
         ("default/a", 23, WHY),
     ]

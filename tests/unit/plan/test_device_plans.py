@@ -184,7 +184,7 @@ def test_a_taint_that_is_tolerated_for_a_while_evicts_later() -> None:
     assert again  # its successors get the device, for they tolerate it, but its time is over
     assert "again and again" in plan.notes[-1]
     assert gone.cause is Cause.DEVICE_TAINT
-    assert 3500 < gone.seconds <= 3600
+    assert 3500 < gone.after_seconds <= 3600
 
 
 def test_totals_and_the_markdown_table_have_devices() -> None:

@@ -102,14 +102,14 @@ def test_pods_on_a_node_that_is_not_ready_stay_until_their_time_is_over() -> Non
     )
     outcome, _ = answered(*documents)
     bare = line_of(outcome, "bare")
-    assert (bare.state, bare.last_node, bare.evicted_after) == (State.EVICTED, "n2", 300)
+    assert (bare.state, bare.last_node, bare.evicted_after_seconds) == (State.EVICTED, "n2", 300)
     assert bare.message == ("evicted after 300 s: node.kubernetes.io/not-ready is tolerated for 300 s")
     assert line_of(outcome, "r0").state is State.EVICTED
     (successor,) = [line for line in outcome.pods if line.state is State.PLACED]
     assert (successor.workload, successor.node) == ("ReplicaSet default/rs", "n1")
     stays = line_of(outcome, "stays")
     assert (stays.state, stays.node, stays.reason) == (State.BOUND, "n2", "NodeNotReady")
-    assert [(one.pod, one.seconds, one.new_node) for one in outcome.evicted] == [
+    assert [(one.pod, one.after_seconds, one.new_node) for one in outcome.evicted] == [
         ("default/bare", 300, ""),
         ("default/r0", 300, "n1"),
     ]
@@ -118,7 +118,7 @@ def test_pods_on_a_node_that_is_not_ready_stay_until_their_time_is_over() -> Non
     assert "On nodes that are not ready\n  default/stays" in text(outcome)
     soon, _ = answered(*documents, until=100.0)
     assert line_of(soon, "bare").state is State.EVICTING
-    assert (line_of(soon, "bare").node, line_of(soon, "bare").evicted_after) == ("n2", 300)
+    assert (line_of(soon, "bare").node, line_of(soon, "bare").evicted_after_seconds) == ("n2", 300)
     assert "leaves in 200 s: node.kubernetes.io/not-ready is tolerated for 300 s" in text(soon)
 
 
@@ -132,14 +132,14 @@ def test_a_kubelet_that_has_been_silent_makes_its_node_unreachable() -> None:
     outcome, _ = answered(silent, node("n2"), running("bare", "n1", tolerations=tolerated))
     line = line_of(outcome, "bare")
     assert line.message.endswith("node.kubernetes.io/unreachable is tolerated for 300 s")
-    assert line.evicted_after is not None
-    assert line.evicted_after > 300
+    assert line.evicted_after_seconds is not None
+    assert line.evicted_after_seconds > 300
 
 
 def test_a_taint_that_is_not_tolerated_evicts_running_pods_at_once() -> None:
     outcome, _ = answered(node("n1", taints=[risk("30")]), node("n2"), running("r", "n1", tolerations=[below("5")]))
     line = line_of(outcome, "r")
-    assert (line.state, line.reason, line.evicted_after) == (State.EVICTED, "TaintEviction", 0)
+    assert (line.state, line.reason, line.evicted_after_seconds) == (State.EVICTED, "TaintEviction", 0)
     assert line.message == "evicted at once: 30 < 5 is false (taint risk=30, toleration Lt 5)"
     assert not outcome.is_complete
     assert "## Evicted" in markdown(outcome)
@@ -150,7 +150,7 @@ def test_a_workload_that_is_evicted_again_and_again_is_named_once() -> None:
     web = workload("Deployment", "web", "100m", {"tolerations": [below("5", 30)]}, replicas=2)
     outcome, _ = answered(node("n1", taints=[risk("3")]), web)
     (loop,) = outcome.loops
-    assert (loop.workload, loop.seconds) == ("Deployment default/web", 30)
+    assert (loop.workload, loop.every_seconds) == ("Deployment default/web", 30)
     assert sorted(line.state for line in outcome.pods) == [State.EVICTED] * 2 + [State.EVICTING] * 2
     assert not outcome.is_complete
     assert text(outcome).count("evicted again every 30 s") == 1
@@ -169,7 +169,7 @@ def test_evicted_pods_of_other_workloads_are_followed_by_their_successors(kind: 
     db = workload(kind, "db", "100m", {"tolerations": [below("5", 30)]}, **fields)
     outcome, _ = answered(node("n1", taints=[risk("3")]), db)
     (loop,) = outcome.loops
-    assert (loop.workload, loop.seconds) == (f"{kind} default/db", 30)
+    assert (loop.workload, loop.every_seconds) == (f"{kind} default/db", 30)
     (first, *_) = outcome.evicted
     assert (first.node, first.new_node) == ("n1", "n1")
     assert first.replaced_by
@@ -179,7 +179,7 @@ def test_a_successor_that_finds_another_node_ends_the_evictions() -> None:
     old = running("old", "n1", ("ReplicaSet", "rs"), labels={"app": "rs"}, tolerations=[below("5", 30)])
     outcome, _ = answered(node("n1", taints=[risk("3")]), node("n2", "16"), old)
     assert not outcome.loops
-    assert [(line.state, line.evicted_after, line.node) for line in outcome.pods] == [
+    assert [(line.state, line.evicted_after_seconds, line.node) for line in outcome.pods] == [
         (State.EVICTED, 30, ""),
         (State.PLACED, None, "n2"),
     ]
@@ -192,9 +192,9 @@ def test_the_retries_of_another_workload_do_not_delay_an_eviction() -> None:
     limit["metadata"]["namespace"] = "full"
     web = workload("Deployment", "web", "100m", {"tolerations": [below("5", 30)]}, replicas=1)
     outcome, _ = answered(node("n1", taints=[risk("3")]), limit, refused, web)
-    assert all(one.seconds % 30 == 0 for one in outcome.evicted)
-    assert outcome.evicted[0].seconds == 30
-    assert [loop.seconds for loop in outcome.loops] == [30]
+    assert all(one.after_seconds % 30 == 0 for one in outcome.evicted)
+    assert outcome.evicted[0].after_seconds == 30
+    assert [loop.every_seconds for loop in outcome.loops] == [30]
 
 
 def test_pods_that_a_quota_refuses_are_counted() -> None:

@@ -123,5 +123,5 @@ async def test_event_plan_and_explain_have_one_text(spec: Raw, more: list[Raw], 
     assert line.message == event
     told = explained(*documents)
     assert told.message == event
-    (group,) = told.groups
+    (group,) = told.refused
     assert group.refusals[0].verdict.reasons == (reason,)

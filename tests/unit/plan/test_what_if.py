@@ -39,7 +39,7 @@ def test_a_taint_evicts_and_the_controller_makes_the_pod_anew_elsewhere() -> Non
     plan = Plan(node("n1"), workload("Deployment", "web"), pod("stays", **tolerated_for(None)))
     difference = plan.what_if(Changes(taints=(TAINT,)), node("n2"))
     gone = only(difference.departures)
-    assert (gone.node, gone.cause, gone.seconds, gone.new_node) == ("n1", Cause.TAINT, 0, "n2")
+    assert (gone.node, gone.cause, gone.after_seconds, gone.new_node) == ("n1", Cause.TAINT, 0, "n2")
     assert gone.because == "maintenance=soon is not tolerated: no toleration is for its key and effect"
     assert gone.replaced_by != gone.pod
     assert plan.where["stays"] == "n1"
@@ -49,7 +49,7 @@ def test_evictions_come_in_the_order_of_time() -> None:
     plan = Plan(node("n1"), node("n2", cpu="1"), pod("now"), *(pod(f"s{s}", **tolerated_for(s)) for s in (60, 10)))
     placed = {name for name, where in plan.where.items() if where == "n1"}
     difference = plan.what_if(Changes(taints=(TAINT,)))
-    assert [(gone.pod.removeprefix("default/"), gone.seconds) for gone in difference.departures] == [
+    assert [(gone.pod.removeprefix("default/"), gone.after_seconds) for gone in difference.departures] == [
         (name, seconds) for name, seconds in (("now", 0), ("s10", 10), ("s60", 60)) if name in placed
     ]
     assert all(not gone.replaced_by for gone in difference.departures)  # nobody makes bare pods anew
@@ -63,8 +63,8 @@ def test_whoever_goes_first_gets_the_room_there_is() -> None:
     )
     difference = plan.what_if(Changes(taints=(TAINT,)), node("n2", cpu="2"))
     first, second = difference.departures
-    assert (first.workload, first.seconds, first.new_node) == ("Deployment default/hasty", 0, "n2")
-    assert (second.workload, second.seconds, second.new_node) == ("Deployment default/patient", 60, "n1")
+    assert (first.workload, first.after_seconds, first.new_node) == ("Deployment default/hasty", 0, "n2")
+    assert (second.workload, second.after_seconds, second.new_node) == ("Deployment default/patient", 60, "n1")
 
 
 def test_a_successor_that_has_to_leave_in_its_turn_was_not_pending() -> None:
@@ -73,8 +73,8 @@ def test_a_successor_that_has_to_leave_in_its_turn_was_not_pending() -> None:
     )
     difference = plan.what_if(Changes(taints=(TAINT,)))
     first, second, _ = difference.departures
-    assert (first.seconds, first.new_node, first.replaced_by) == (60, "n1", second.pod)
-    assert (second.seconds, second.new_node) == (120, "n1")
+    assert (first.after_seconds, first.new_node, first.replaced_by) == (60, "n1", second.pod)
+    assert (second.after_seconds, second.new_node) == (120, "n1")
 
 
 def test_untaint_lets_pending_pods_in() -> None:

@@ -162,7 +162,7 @@ def test_the_log_tells_deadlines_evictions_and_a_loop_once() -> None:
         f"leaving    default/c on n1 leaves in 30 s: {why}",
     ]
     (loop,) = state.loops(NOW + 60)
-    assert (loop.seconds, loop.evictions) == (30, 2)
+    assert (loop.every_seconds, loop.evictions) == (30, 2)
     turn(state, "c", NOW + 90)
     assert [one.kind for one in state.happenings].count(HappeningKind.LOOP) == 1
     assert state.loops(NOW + 90)[0].evictions == 3

@@ -93,26 +93,26 @@ def _matrix(simulation: Simulation, target: Target, explanation: Explanation) ->
     rejection = (explanation.rejection,) if explanation.rejection is not None else ()
     rows: list[dict[str, Any]] = []
     families: list[dict[str, Any]] = []
-    fitting = [name for row in explanation.rows for name in row.nodes]
+    fitting = [name for row in explanation.scores for name in row.nodes]
     if fitting:
         rows.append(_row(fitting, (), 0, len(families)))
         families.append(_family(Line(tuple(fitting), ()), ()))
-    known = {*fitting, *(name for group in explanation.groups for name in group.nodes)}
+    known = {*fitting, *(name for group in explanation.refused for name in group.nodes)}
     rest = tuple(name for name in every if name not in known)
     if rest and rejection:
         alike = Refused(rest, rejection)
         rows.append(_row(rest, rejection, alike.distance, len(families)))
         families.append(_family(Line(rest, (alike,)), ()))
-    lines = families_of(explanation.groups)[:MAX_ROWS]
+    lines = families_of(explanation.refused)[:MAX_ROWS]
     family_of = {id(group): number for number, line in enumerate(lines, len(families)) for group in line.alike}
     families += [_family(line, rejection) for line in lines]
     shown = _nearest(lines)
     rows += [
         _row(group.nodes, (*rejection, *group.refusals), group.distance + _objections(rejection), family_of[id(group)])
-        for group in explanation.groups
+        for group in explanation.refused
         if id(group) in shown
     ]
-    left = [group for group in explanation.groups if id(group) not in shown]
+    left = [group for group in explanation.refused if id(group) not in shown]
     return {
         "plugins": names,
         "rows": rows,
@@ -155,7 +155,7 @@ def _plugins(simulation: Simulation, target: Target, explanation: Explanation) -
     engine = engines.get(target.pod.pod.spec.schedulerName) or next(iter(engines.values()))
     shape: Shape = simulation.cluster.shape_of(target.record.pod, by_name=True)
     candidates = engine.candidates(shape)
-    refusing = {refusal.plugin for group in explanation.groups for refusal in group.refusals}
+    refusing = {refusal.plugin for group in explanation.refused for refusal in group.refusals}
     if explanation.rejection is not None:
         refusing.add(explanation.rejection.plugin)
     columns = []

@@ -23,7 +23,7 @@ MAX_REFUSED = 200
 def all_rows(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield one part: the rows, and the objects that were refused."""
     notes = base.planner.inventory.notes
-    refused = [(note.subject or note.where, note.message) for note in notes if note.level is Severity.ERROR]
+    refused = [(note.object or note.where, note.message) for note in notes if note.level is Severity.ERROR]
     yield {**rows(base.simulation), "refused": refused[:MAX_REFUSED], "done": True}
 
 

@@ -297,7 +297,7 @@ def _taken(ended: dict[str, deque[PodLine]], line: PodLine | None) -> PodLine | 
 
 
 def _ends_alike(first: PodLine, second: PodLine) -> bool:
-    names = ("state", "reason", "message", "evicted_after")
+    names = ("state", "reason", "message", "evicted_after_seconds")
     return all(getattr(first, name) == getattr(second, name) for name in names)
 
 

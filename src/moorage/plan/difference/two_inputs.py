@@ -53,13 +53,13 @@ class ObjectChange(msgspec.Struct, frozen=True):
     kind: str
     namespace: str
     name: str
-    edit: Edit = msgspec.field(name="change")
+    change: Edit
     fields: tuple[FieldChange, ...] = ()
 
     def __str__(self) -> str:
         name = str(Key(self.kind, self.namespace, self.name))
-        if self.edit is not Edit.CHANGED:
-            return f"{name} is {self.edit.value}"
+        if self.change is not Edit.CHANGED:
+            return f"{name} is {self.change.value}"
         shown = "; ".join(map(str, self.fields[:_MAX_SHOWN_FIELDS]))
         left_out = len(self.fields) - _MAX_SHOWN_FIELDS
         more = f"; {counted(left_out, 'other field')}" if left_out > 0 else ""
@@ -124,7 +124,7 @@ def refuse_unreadable(inventory: Inventory, first: int) -> None:
     What is not read would count as removed.
     """
     for note in inventory.notes[first:]:
-        if note.level is Severity.ERROR and not note.subject:
+        if note.level is Severity.ERROR and not note.object:
             raise ChangeError(f"nothing is compared, because an input is not read: {note}")
 
 

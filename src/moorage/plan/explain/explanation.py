@@ -79,7 +79,7 @@ class Column(msgspec.Struct, frozen=True):
 
     node: str
     fits: bool
-    cells: tuple[Cell, ...] = msgspec.field(name="plugins")
+    plugins: tuple[Cell, ...]
     scores: dict[str, int]
     total: int
     rank: int  # among the nodes that fit, from 1; 0 if this one does not
@@ -99,10 +99,10 @@ class Explanation(msgspec.Struct):
     message: str
     nodes: int
     rejection: Refusal | None
-    groups: tuple[Refused, ...]
+    refused: tuple[Refused, ...]
     feasible: int
     weights: dict[str, int]
-    rows: tuple[ScoreRow, ...]
+    scores: tuple[ScoreRow, ...]
     tied: int
     seed: int
     preemption: Preemption | None = None
@@ -115,7 +115,7 @@ class Explanation(msgspec.Struct):
     troubles: tuple[str, ...] = ()  # why it does not stay there: taints, or other gates of other components
     #: For how long it stays there, if the node has NoExecute taints, and what follows.
     deadline: PodDeadline | None = None
-    loop: EvictionLoop | None = None  # its workload's pods are evicted again and again
+    eviction_loop: EvictionLoop | None = None  # its workload's pods are evicted again and again
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
@@ -162,7 +162,7 @@ class _Explaining:
             with self.cluster.as_if_gone([record]):
                 made = self._explained(record)
         goes_to = made.node if made.standing is Standing.FITS else ""
-        made.deadline, made.loop = consequences(self.simulation, self.target.pod, made.deadline, goes_to)
+        made.deadline, made.eviction_loop = consequences(self.simulation, self.target.pod, made.deadline, goes_to)
         made.replicas = self.target.replicas
         if self.target.is_next:
             made.next, made.standing = made.standing, Standing.COMPLETE
@@ -190,10 +190,10 @@ class _Explaining:
             message="",
             nodes=len(nodes),
             rejection=Refusal(rejection[0].name, rejection[1]) if rejection is not None else None,
-            groups=refused_nodes(candidates),
+            refused=refused_nodes(candidates),
             feasible=int(np.count_nonzero(feasible)),
             weights={plugin.name: weight for plugin, weight in profile.scores},
-            rows=rows,
+            scores=rows,
             tied=tied,
             seed=nodes.seed,
             notes=self._notes(),
@@ -309,13 +309,13 @@ def plain(told: Explanation) -> dict[str, Any]:
                 "gap": group.gap,
                 "refusals": [plain_refusal(refusal) for refusal in group.refusals],
             }
-            for group in told.groups
+            for group in told.refused
         ],
-        "scores": as_data(told.rows),
+        "scores": as_data(told.scores),
         "devices": as_data(told.devices),
         "troubles": list(told.troubles),
         "deadline": as_data(told.deadline),
-        "evictionLoop": as_data(told.loop),
+        "evictionLoop": as_data(told.eviction_loop),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),
         "replicas": plain_replicas(told.replicas) if told.replicas is not None else None,

@@ -18,7 +18,7 @@ class ExplanationLines(TerminalLines):
 
     def _notes(self, notes: Sequence[Note]) -> Iterator[str]:
         """Print objects that were refused or not readable, and a cluster's gates."""
-        doubts = [note for note in notes if note.level is not Severity.INFO or note.subject == GATES]
+        doubts = [note for note in notes if note.level is not Severity.INFO or note.object == GATES]
         shown = self._cut(doubts, _MAX_NOTES)
         for note in shown:
             where = f" {printable(note.where)}" if note.where else ""

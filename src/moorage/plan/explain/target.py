@@ -139,7 +139,7 @@ def _not_there(pods: Sequence[PlannedPod], inventory: Inventory, namespace: str,
             if pod.state in (State.ENDED, State.SUCCEEDED):
                 return f"pod {name!r}{where} has ended ({pod.pod.status.phase}): it needs no node"
             return f"pod {name!r}{where} is gone ({pod.state.value}): {pod.message}"
-    refused = [n for n in inventory.notes if n.subject.endswith((f" {name}", f"/{name}")) and n.level == "error"]
+    refused = [n for n in inventory.notes if n.object.endswith((f" {name}", f"/{name}")) and n.level == "error"]
     if refused:
         return f"pod {name!r} was refused: {refused[0].message}"
     workloads = [i.key for i in inventory.of_kind(*WORKLOADS, "Node") if i.key.name == name]

@@ -80,8 +80,10 @@ class ExplanationText(SuggestionText):
             yield from self._wrapped("  ", 4, f"It {told.deadline.text}")
         elif told.deadline is not None and told.deadline.then:
             yield from self._wrapped("  ", 4, f"Then {told.deadline.then}")
-        if told.loop is not None:
-            yield from self._wrapped("  ", 4, f"{told.loop.workload}: {told.loop.text}: {told.loop.because}", RED)
+        if told.eviction_loop is not None:
+            yield from self._wrapped(
+                "  ", 4, f"{told.eviction_loop.workload}: {told.eviction_loop.text}: {told.eviction_loop.because}", RED
+            )
 
     def _waiting(self, told: Explanation) -> Iterator[str]:
         """Print why the pods of the workload wait, if it is not one reason for all."""
@@ -101,7 +103,7 @@ class ExplanationText(SuggestionText):
             yield self._styled("Before any node is looked at", BOLD)
             yield from self._refusal(told.rejection)
             yield ""
-        lines = merged(told.groups, everything=self._all)
+        lines = merged(told.refused, everything=self._all)
         if not lines:
             return
         refused = sum(len(line.nodes) for line in lines)
@@ -150,8 +152,8 @@ class ExplanationText(SuggestionText):
     def _column(self, column: Column, told: Explanation) -> Iterator[str]:
         fits = self._styled("fits", GREEN) if column.fits else self._styled("does not fit", RED)
         yield f"{self._styled(f'Node {printable(column.node)}', BOLD)}  {fits}"
-        widest = max((len(cell.plugin) for cell in column.cells), default=0)
-        for cell in column.cells:
+        widest = max((len(cell.plugin) for cell in column.plugins), default=0)
+        for cell in column.plugins:
             yield from self._cell(cell, widest)
         yield ""
         if column.rank:
@@ -176,14 +178,14 @@ class ExplanationText(SuggestionText):
     # -- scores -------------------------------------------------------------------------------------------------------
 
     def _scores(self, told: Explanation) -> Iterator[str]:
-        if not told.rows:
+        if not told.scores:
             return
-        rows = self._cut(told.rows, _MAX_ROWS)
+        rows = self._cut(told.scores, _MAX_ROWS)
         heads = [printable(shown_nodes(row.nodes, self._all)) for row in rows]
         for start in range(0, len(rows), per_table := self._columns_that_fit(heads)):
             yield from self._table(rows[start : start + per_table], heads[start : start + per_table], told)
-        if len(rows) < len(told.rows):
-            left = sum(len(row.nodes) for row in told.rows[len(rows) :])
+        if len(rows) < len(told.scores):
+            left = sum(len(row.nodes) for row in told.scores[len(rows) :])
             yield f"  … and {counted(left, 'node')} with lower scores (--all lists them)"
 
     def _columns_that_fit(self, heads: Sequence[str]) -> int:
@@ -222,7 +224,7 @@ def verdict(told: Explanation) -> str:
     if told.standing is Standing.COMPLETE and told.next is not None:
         return f"{_next_name(told)} would {_would(told, told.next)}"
     if told.standing is Standing.BOUND:
-        again = {group.nodes: group for group in told.groups if told.node in group.nodes}
+        again = {group.nodes: group for group in told.refused if told.node in group.nodes}
         would = f"it would not be put there again: {_said(next(iter(again.values())).refusals)}" if again else ""
         return f"on node {told.node}. {would or f'Were it scheduled again, {of} would do.'}"
     if told.standing is Standing.FAILED:
@@ -239,7 +241,7 @@ def verdict(told: Explanation) -> str:
 def _where(told: Explanation) -> str:
     if told.feasible == 1:
         return f"{told.node}, the only node of {told.nodes:,} on which it fits"
-    why = f"{told.feasible:,} of {counted(told.nodes, 'node')} fit, and it scores highest ({told.rows[0].total})"
+    why = f"{told.feasible:,} of {counted(told.nodes, 'node')} fit, and it scores highest ({told.scores[0].total})"
     if told.tied > 1:
         why += f"; {told.tied:,} nodes score as much, between which fewer pods and then --seed {told.seed} decide"
     return f"{told.node}: {why}"

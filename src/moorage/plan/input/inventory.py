@@ -46,23 +46,23 @@ _PREDICATES = frozenset({"and", "as", "asks", "has", "is", "names", "owns", "sta
 
 
 class Note(msgspec.Struct, frozen=True):
-    """One remark about an object of the input. Reports call the fields `object` and `file`."""
+    """One remark about an object of the input."""
 
     level: Severity
-    subject: str = msgspec.field(name="object")
+    object: str
     message: str
-    source: str = msgspec.field(default="", name="file")
+    file: str = ""
     line: int = 0
     hint: str | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def where(self) -> str:
-        return f"{self.source}:{self.line}" if self.line else self.source
+        return f"{self.file}:{self.line}" if self.line else self.file
 
     @property
     def sentence(self) -> str:
         """The object and the message as one sentence, without the object where the message names it."""
-        subject, message = self.subject, self.message
+        subject, message = self.object, self.message
         if not subject or f'"{subject.rpartition("/")[2]}"' in message:
             return message
         return f"{subject} {message}" if message.partition(" ")[0] in _PREDICATES else f"{subject}: {message}"
@@ -70,7 +70,7 @@ class Note(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         text = self.message.removeprefix(UNREADABLE)
         said = f"{text} (hint: {self.hint})" if self.hint else text
-        return ": ".join(part for part in (self.where, self.subject, said) if part)
+        return ": ".join(part for part in (self.where, self.object, said) if part)
 
 
 def note_at(level: Severity, subject: str, message: str, place: Place) -> Note:

@@ -64,7 +64,7 @@ def _evicted(departures: Sequence[Departure]) -> Iterator[str]:
     for (who, because), rows in _grouped(departures, lambda one: (one.workload or one.pod, one.because)).items():
         nodes = shown_nodes(list(dict.fromkeys(row.node for row in rows)))
         then = dict.fromkeys(row.new_node or ("Pending" if row.replaced_by else "not replaced") for row in rows)
-        when = when_text(min(row.seconds for row in rows))
+        when = when_text(min(row.after_seconds for row in rows))
         yield f"{who} {counted(len(rows), 'pod')} {when} from {nodes}, then {shown_nodes(list(then))}: {because}"
 
 

@@ -76,8 +76,8 @@ def first_evictions(outcome: Outcome) -> list[Departure]:
     looping = {loop.workload for loop in outcome.loops}
     first: dict[str, int] = {}
     for one in outcome.evicted:
-        first.setdefault(one.workload, one.seconds)
-    return [one for one in outcome.evicted if one.workload not in looping or one.seconds == first[one.workload]]
+        first.setdefault(one.workload, one.after_seconds)
+    return [one for one in outcome.evicted if one.workload not in looping or one.after_seconds == first[one.workload]]
 
 
 def later_evictions(outcome: Outcome) -> list[PodLine]:

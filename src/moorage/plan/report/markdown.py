@@ -70,7 +70,7 @@ class MarkdownReport:
         room += [(name, f"not counted: {why}") for name, why in outcome.no_headroom.items()]
         yield from _table("Room for more pods", ("workload", "pods"), room, folds=True)
         rows = [
-            (note.level.value, note.where, note.subject, _with_hint(note.message, note.hint))
+            (note.level.value, note.where, note.object, _with_hint(note.message, note.hint))
             for note in self._cut(outcome.notes)
         ]
         yield from _table("Notes", ("level", "place", "object", "message"), rows, folds=True)
@@ -121,7 +121,7 @@ class MarkdownReport:
             for group in by_deadline(later_evictions(outcome))
         ]
         yield from _table("Evicted", _DEPARTURE_HEAD, self._cut(rows))
-        loops = [(loop.workload, f"{loop.seconds} s", loop.because) for loop in outcome.loops]
+        loops = [(loop.workload, f"{loop.every_seconds} s", loop.because) for loop in outcome.loops]
         yield from _table("Evicted again and again", ("workload", "every", "because"), loops)
         unready = [(pod.key, pod.node, pod.message) for pod in on_unready_nodes(outcome)]
         yield from _table("On nodes that are not ready", ("pod", "node", "reason"), self._cut(unready), folds=True)
@@ -173,7 +173,7 @@ class MarkdownReport:
             yield ""
         rows = [_departure_row(row) for row in self._cut(difference.evicted)]
         yield from _table("Evicted and moved", _DEPARTURE_HEAD, rows)
-        replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.rolled)]
+        replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.replaced)]
         yield from _table("Replaced by a rolling update", ("pod", "workload", "from", "then"), replaced)
         yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
         placed = [(pod.key, pod.node) for pod in self._cut(difference.placed)]
@@ -229,7 +229,7 @@ def _rollout(rollout: Rollout) -> Iterator[str]:
 
 
 def _departure_row(row: Departure) -> tuple[str, ...]:
-    return row.pod, row.node, f"{row.seconds} s", f"{row.cause.value}: {row.because}", _then(row)
+    return row.pod, row.node, f"{row.after_seconds} s", f"{row.cause.value}: {row.because}", _then(row)
 
 
 def _then(row: Departure) -> str:

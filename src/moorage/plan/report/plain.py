@@ -97,7 +97,7 @@ def difference_data(difference: Difference) -> dict[str, Any]:
         "changes": list(difference.changes),
         "before": summary(difference.before),
         "evicted": as_data(difference.evicted),
-        "replaced": as_data(difference.rolled),
+        "replaced": as_data(difference.replaced),
         "blocked": [{"pod": pod, "message": message} for pod, message in difference.blocked],
         "placed": as_data(difference.placed),
         "pending": as_data(difference.pending),

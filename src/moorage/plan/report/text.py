@@ -280,7 +280,7 @@ class TextReport(TerminalLines):
         if difference.upgrade is not None:
             yield from self._upgrade(difference.upgrade)
         yield from self._section("Evicted and moved", self._departures(difference.evicted))
-        yield from self._section("Replaced by a rolling update", self._rolled(difference.rolled))
+        yield from self._section("Replaced by a rolling update", self._rolled(difference.replaced))
         yield from self._section("Blocked", self._blocked(difference))
         yield from self._section("Newly placed", self._placed(difference))
         yield from self._section("Newly failed", self._failed(difference.failed))
@@ -306,9 +306,9 @@ class TextReport(TerminalLines):
 
     def _departures(self, departures: list[Departure]) -> Iterator[str]:
         rows = self._cut(departures, _MAX_ROWS)
-        for seconds in sorted({row.seconds for row in rows}):
+        for seconds in sorted({row.after_seconds for row in rows}):
             yield f"  {when_text(seconds)}"
-            for row in (row for row in rows if row.seconds == seconds):
+            for row in (row for row in rows if row.after_seconds == seconds):
                 yield f"    {printable(row.pod)} leaves {printable(row.node) or 'the queue'} {self._then(row)}"
                 yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=DIM)
         yield from self._left_out(len(departures) - len(rows), "pod")

@@ -33,13 +33,13 @@ def _step(step: UpgradeStep, *, everything: bool) -> str:
     left = f"; {', '.join(shown)}{more}" if moves else ""
     pending = f"; {len(step.pending):,} Pending then" if step.pending else ""
     nodes = shown_nodes(step.nodes, everything)
-    return f"{step.number}. after {step.seconds:,} s  {nodes}: {', '.join(step.actions)}{left}{pending}"
+    return f"{step.number}. after {step.after_seconds:,} s  {nodes}: {', '.join(step.actions)}{left}{pending}"
 
 
 def conclusion(upgrade: Upgrade) -> str:
     """Say whether the upgrade completes or where it stops."""
     done, pool = len(upgrade.upgraded), len(upgrade.nodes)
     if upgrade.completes:
-        return f"It completes after {upgrade.seconds:,} s: {done:,} of {counted(pool, 'node')} are upgraded."
+        return f"It completes after {upgrade.after_seconds:,} s: {done:,} of {counted(pool, 'node')} are upgraded."
     count = f"{done:,} of {counted(pool, 'node')} are upgraded"
-    return f"It stops at {upgrade.stops_at} after {upgrade.seconds:,} s: {upgrade.message}. {count}."
+    return f"It stops at {upgrade.stops_at} after {upgrade.after_seconds:,} s: {upgrade.message}. {count}."

@@ -19,7 +19,7 @@ def line(name: str, state: State, node: str = "", workload: str = WEB, reason: s
         "" if is_gone else node,
         0,
         reason,
-        evicted_after=None if seconds < 0 else seconds,
+        evicted_after_seconds=None if seconds < 0 else seconds,
         last_node=node if is_gone else "",
     )
 

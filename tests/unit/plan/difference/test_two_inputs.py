@@ -58,7 +58,7 @@ def test_defaults_that_one_side_writes_out_are_no_change() -> None:
 
 def test_objects_that_only_one_side_has_are_removed_and_added() -> None:
     difference, diff, plan = compared([web(), pod("gone")], [web(), workload("Deployment", "api", "100m", replicas=1)])
-    assert [(one.name, one.edit) for one in diff.objects] == [("gone", Edit.REMOVED), ("api", Edit.ADDED)]
+    assert [(one.name, one.change) for one in diff.objects] == [("gone", Edit.REMOVED), ("api", Edit.ADDED)]
     assert [departure.pod for departure in difference.departures] == ["default/gone"]
     assert [line.workload for line in difference.placed] == ["Deployment default/api"]
     assert "gone" not in {line.name for line in plan.outcome.pods if line.is_present}

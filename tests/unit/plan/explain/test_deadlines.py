@@ -92,7 +92,7 @@ def test_a_replacement_that_lands_elsewhere_is_named() -> None:
     told = explained(SPOT, node("other"), CLOCK, bound("p", below("5", 30), owner=("ReplicaSet", "rs")))
     assert told.deadline is not None
     assert told.deadline.then.endswith(" replaces it on other")
-    assert told.loop is None
+    assert told.eviction_loop is None
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def test_a_workload_whose_pods_are_evicted_again_and_again_says_so_once(kind: st
     fields |= {"serviceName": "s"} if kind == "StatefulSet" else {}
     owner = workload(kind, "web", pods={"tolerations": [below("5", 30)]}, **fields)
     told = explained(SPOT, owner, pod=f"{kind.lower()}/web")
-    assert told.loop is not None
-    assert (told.loop.workload, told.loop.text, told.loop.because) == (
+    assert told.eviction_loop is not None
+    assert (told.eviction_loop.workload, told.eviction_loop.text, told.eviction_loop.because) == (
         f"{kind} default/web",
         "evicted again every 30 s",
         WHY,
@@ -141,8 +141,8 @@ def test_a_loop_is_told_also_where_the_next_pod_would_be_elsewhere() -> None:
     owner = workload("Deployment", "web", "2", {"tolerations": [below("5", 30)]}, replicas=3)
     full = node("spot", "4", taints=[FP_3])
     told = explained(full, node("other", "2"), owner, pod="deployment/web")
-    assert told.loop is not None
-    assert told.loop.text == "evicted again every 30 s"
+    assert told.eviction_loop is not None
+    assert told.eviction_loop.text == "evicted again every 30 s"
 
 
 def test_a_node_tells_which_pods_have_to_leave_it() -> None:

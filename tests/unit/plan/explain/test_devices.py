@@ -38,7 +38,7 @@ def summaries(told: Explanation) -> dict[ChangeKind, str]:
 
 
 def details(told: Explanation) -> str:
-    return " ".join(d for group in told.groups for one in group.refusals for d in one.verdict.details)
+    return " ".join(d for group in told.refused for one in group.refusals for d in one.verdict.details)
 
 
 def test_a_pod_that_fits_is_told_its_devices() -> None:
@@ -161,7 +161,7 @@ def test_one_node_in_full() -> None:
         *with_gpus("n1", gpu("gpu-0")), device_class(), claim("c"), with_claim("p", of_claim("c")), node="n1"
     )
     assert told.column is not None
-    (cell,) = [one for one in told.column.cells if one.plugin == "DynamicResources"]
+    (cell,) = [one for one in told.column.plugins if one.plugin == "DynamicResources"]
     assert cell.details == (f"claim c, request gpu: {DRIVER}/n1/gpu-0",)
 
 

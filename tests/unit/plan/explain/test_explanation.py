@@ -17,8 +17,8 @@ URGENT = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metada
 def test_a_pod_that_fits() -> None:
     told = explained(node("a"), node("b", cpu="8"), pod("p"))
     assert (told.standing, told.node, told.feasible, told.nodes) == (Standing.FITS, "b", 2, 2)
-    assert [row.nodes for row in told.rows] == [("b",), ("a",)]
-    for row in told.rows:
+    assert [row.nodes for row in told.scores] == [("b",), ("a",)]
+    for row in told.scores:
         assert row.total == sum(row.scores.values())
         assert row.scores["TaintToleration"] == 100 * told.weights["TaintToleration"] == 300
     assert told.tied == 1
@@ -28,7 +28,7 @@ def test_a_pod_that_fits() -> None:
 def test_a_tie_is_told() -> None:
     told = explained(node("a"), node("b"), node("c"), pod("p"))
     assert told.tied == 3
-    (row,) = told.rows
+    (row,) = told.scores
     assert row.nodes[0] == told.node
 
 
@@ -37,7 +37,7 @@ def test_every_reason_of_every_node() -> None:
     bad["spec"]["unschedulable"] = True
     told = explained(bad, node("b", cpu="1"), pod("p", "2", nodeSelector={"disk": "ssd"}))
     assert told.standing is Standing.PENDING
-    said = {group.nodes: {one.plugin: one.verdict for one in group.refusals} for group in told.groups}
+    said = {group.nodes: {one.plugin: one.verdict for one in group.refusals} for group in told.refused}
     assert list(said[("b",)]) == ["NodeAffinity", "NodeResourcesFit"]
     assert list(said[("a",)]) == ["NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodeResourcesFit"]
     assert len(said[("a",)]["TaintToleration"].details) == 3  # also that of the node controller
@@ -56,7 +56,7 @@ def test_a_bound_pod_is_explained_as_if_it_came_again() -> None:
     assert (told.standing, told.node, told.feasible) == (Standing.BOUND, "a", 2)
     told = explained(node("a", taints=[taint("k")]), running("p", "a"))
     assert (told.standing, told.node, told.feasible) == (Standing.BOUND, "a", 0)
-    assert told.groups[0].nodes == ("a",)
+    assert told.refused[0].nodes == ("a",)
 
 
 def test_a_pod_on_a_node_that_is_not_there() -> None:
@@ -114,16 +114,16 @@ def test_one_node_in_full() -> None:
     asks = pod("p", nodeSelector={"disk": "ssd"}, tolerations=tolerant)
     told = explained(node("a", taints=[taint("k", "3")], disk="ssd"), node("b"), asks, node="a")
     assert told.column is not None
-    cells = {cell.plugin: cell for cell in told.column.cells}
+    cells = {cell.plugin: cell for cell in told.column.plugins}
     assert told.column.fits
     assert cells["TaintToleration"].details == ("taint k=3 is tolerated by toleration Lt 5",)
     assert cells["NodeAffinity"].details == ("label disk=ssd",)
     assert cells["NodeResourcesFit"].details == ("cpu: 1 <= 4", "pods: 0 + 1 <= 20")
     assert cells["NodePorts"].answer is Answer.NOTHING
-    assert (told.column.rank, told.column.total) == (1, told.rows[0].total)
+    assert (told.column.rank, told.column.total) == (1, told.scores[0].total)
     told = explained(node("a"), node("b"), asks, node="b")
     assert told.column is not None
-    refused = next(cell for cell in told.column.cells if cell.plugin == "NodeAffinity")
+    refused = next(cell for cell in told.column.plugins if cell.plugin == "NodeAffinity")
     assert (told.column.fits, told.column.rank, refused.answer) == (False, 0, Answer.NO)
 
 

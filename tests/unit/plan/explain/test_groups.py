@@ -93,7 +93,7 @@ def training(gpus: str = "16", **fields: Any) -> Raw:
 
 
 def names(*documents: Raw) -> list[str]:
-    return [name for group in explained(*documents).groups for name in group.nodes]
+    return [name for group in explained(*documents).refused for name in group.nodes]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_nodes_are_ranked_by_how_far_away_they_are(nodes: list[Raw], pods: Raw, 
 
 def test_every_requirement_on_labels_is_a_reason() -> None:
     told = explained(node("n", disk="hdd"), pod("p", nodeSelector={"disk": "ssd", "zone": "a"}))
-    (group,) = told.groups
+    (group,) = told.refused
     assert group.distance == 2
     (refusal,) = group.refusals
     assert refusal.verdict.details == (
@@ -154,7 +154,7 @@ def test_every_requirement_on_labels_is_a_reason() -> None:
 def test_nodes_with_different_keys_are_never_one_line() -> None:
     nodes = [node(f"n{i}", taints=[taint(f"team-{i % 9}", str(i))]) for i in range(36)]
     told = explained(*nodes, pod("p"))
-    assert [len(line.nodes) for line in families(told.groups)] == [4] * 9
+    assert [len(line.nodes) for line in families(told.refused)] == [4] * 9
     text = "\n".join(ExplanationText(width=200).lines(told))
     assert all(f"team-{i}" in text for i in range(9))
     assert "refused for other reasons" not in text

@@ -23,8 +23,8 @@ def test_a_wide_cluster_reads_as_a_few_lines() -> None:
     nodes = [tainted(f"spot-{i}", str(i % 90 + 10)) for i in range(300)]
     nodes += [node(f"small-{i}", cpu=f"{100 + i}m") for i in range(100)]
     told = explained(*nodes, pod("p", "2"))
-    assert len(told.groups) == 190
-    assert [len(line.nodes) for line in merged(told.groups)] == [100, 300]
+    assert len(told.refused) == 190
+    assert [len(line.nodes) for line in merged(told.refused)] == [100, 300]
     text = lines(told)
     assert "300 nodes, such as spot-0, spot-90  one reason away" in text
     assert "100 nodes, such as small-99, small-98  one reason away" in text

@@ -58,7 +58,7 @@ def test_an_object_that_its_schema_refuses_is_noted_with_its_line(is_below: bool
     assert plan.where == {"a": "n1"}
     assert plan.outcome.rejected == 1
     (note,) = plan.outcome.notes
-    assert (note.subject, note.message) == ("Widget default/small", TOO_LARGE)
+    assert (note.object, note.message) == ("Widget default/small", TOO_LARGE)
     assert note.line > (5 if is_below else 30)  # the line of the size, not that of the object
     assert plan.outcome.passed_over == {}
 
@@ -134,5 +134,5 @@ def test_a_quota_counts_custom_objects() -> None:
 def test_a_namespace_that_the_input_does_not_have_is_noted() -> None:
     plan = Plan(definition(), widget("small", namespace="gone"))
     (note,) = plan.outcome.notes
-    assert (note.subject, plan.outcome.rejected) == ("Widget gone/small", 0)
+    assert (note.object, plan.outcome.rejected) == ("Widget gone/small", 0)
     assert "gone" in note.message

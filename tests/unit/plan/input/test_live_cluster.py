@@ -115,7 +115,7 @@ def test_a_manifest_that_stands_in_the_cluster_already_is_said_to_be_there() -> 
     planner = Planner(Settings(default_gates()))
     load_live(planner, LiveCluster(SERVER, "default", [node("n1"), made_before(pod("a"))], []))
     planner.load(written(pod("a", nodeSelector={"a": "b"})))
-    (note,) = [note for note in planner.inventory.notes if note.subject == "Pod default/a"]
+    (note,) = [note for note in planner.inventory.notes if note.object == "Pod default/a"]
     assert "(as an update of the one in the cluster, which stays as it is)" in note.message
 
 

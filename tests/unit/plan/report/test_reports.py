@@ -174,7 +174,7 @@ def test_a_rolling_update_is_no_eviction() -> None:
     changed = workload("Deployment", "web", replicas=2)
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
     difference = plan.what_if(Changes(files=("f",)), changed)
-    assert len(difference.rolled) == 2
+    assert len(difference.replaced) == 2
     assert not difference.evicted
     for text in (text_of(plan, difference), "\n".join(MarkdownReport().lines(plan.outcome, difference, None))):
         assert "Replaced by a rolling update" in text
