@@ -94,7 +94,8 @@ class FailedLine(msgspec.Struct, frozen=True):
         exist = "exists" if self.existing == 1 else "exist"
         refused = f"{self.refused:,} {'is' if self.refused == 1 else 'are'} refused"
         waiting = self.wanted - self.existing - self.refused
-        later = f", {waiting:,} {'waits' if waiting == 1 else 'wait'} for their turn" if waiting > 0 else ""
+        turns = "1 waits for its turn" if waiting == 1 else f"{waiting:,} wait for their turn"
+        later = f", {turns}" if waiting > 0 else ""
         return f"{self.existing:,} of {self.wanted:,} pods {exist}; {refused}{later}"
 
     @property

@@ -255,8 +255,9 @@ def not_created(simulation: Simulation) -> list[PlannedPod]:
             if there is not None:
                 waits_for = waits_for or ("" if ready_condition(there) is not None else f"{workload.name}-{ordinal}")
                 continue
-            if not waits_for:
-                break
+            if not waits_for:  # it is refused, or is created next
+                waits_for = f"{workload.name}-{ordinal}"
+                continue
             text = f"is created once {waits_for} runs: the StatefulSet makes its pods in order (OrderedReady)"
             metadata = msgspec.structs.replace(
                 spec.template.metadata, name=f"{workload.name}-{ordinal}", namespace=workload.namespace

@@ -93,6 +93,8 @@ def parse_upgrade(
     number = "1" if max_unavailable is None else max_unavailable.strip()
     if not digits(number.removesuffix("%")):
         raise ChangeError(f"--max-unavailable must be a number from 1 on, or a percentage such as 25%, not {number!r}")
+    if number.endswith("%") and int(number[:-1]) > 100:
+        raise ChangeError(f"--max-unavailable must not be greater than 100%, and is {number}")
     changes = tuple(map(_label, labels))
     return PoolUpgrade(text, number, changes, replaces, forces, deletes_empty_dirs)
 
@@ -139,7 +141,9 @@ def upgrade_pool(simulation: Simulation, change: PoolUpgrade) -> Upgrade:
 
 
 def _nodes_of(simulation: Simulation, text: str) -> list[str]:
-    nodes = list(simulation.world.all(KINDS.NODE))
+    """Return the nodes of a pool in the order of the input, which those that were changed since have lost elsewhere."""
+    slots = simulation.cluster.nodes.slot_of
+    nodes = sorted(simulation.world.all(KINDS.NODE), key=lambda node: slots[node.name])
     if text != ALL_NODES:
         selector = parse_selector(text)
         nodes = [node for node in nodes if selector.match(node.view.metadata.labels)]

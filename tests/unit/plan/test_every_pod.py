@@ -214,14 +214,27 @@ def test_pods_of_a_deployment_whose_update_a_quota_refuses_are_counted_together(
     assert failed.counts == "3 of 4 pods exist; 1 is refused"
 
 
+PARALLEL = {"replicas": 3, "podManagementPolicy": "Parallel"}
+
+
 @pytest.mark.parametrize(
-    ("kind", "fields"), [("StatefulSet", {"replicas": 3}), ("Job", {"parallelism": 3}), ("DaemonSet", {})]
+    ("kind", "fields", "counts"),
+    [
+        ("Deployment", {"replicas": 3}, "1 of 3 pods exists; 2 are refused"),
+        ("ReplicaSet", {"replicas": 3}, "1 of 3 pods exists; 2 are refused"),
+        ("StatefulSet", PARALLEL, "1 of 3 pods exists; 2 are refused"),
+        ("StatefulSet", {"replicas": 3}, "1 of 3 pods exists; 1 is refused, 1 waits for its turn"),
+        ("StatefulSet", {"replicas": 5}, "1 of 5 pods exists; 1 is refused, 3 wait for their turn"),
+        ("Job", {"parallelism": 3}, "1 of 3 pods exists; 2 are refused"),
+        ("Job", {"parallelism": 5, "completions": 3}, "1 of 3 pods exists; 2 are refused"),
+        ("DaemonSet", {}, "1 of 3 pods exists; 2 are refused"),
+    ],
 )
-def test_pods_that_other_workloads_lack_are_counted(kind: str, fields: Raw) -> None:
+def test_pods_that_workloads_lack_are_counted(kind: str, fields: Raw, counts: str) -> None:
     outcome, _ = answered(node("n1"), node("n2"), node("n3"), quota(1), workload(kind, "w", "100m", **fields))
     (failed,) = outcome.failed
-    assert (failed.refused, failed.wanted) == (2, 3)
-    assert sum(outcome.count().values()) == 3
+    assert failed.counts == counts
+    assert sum(outcome.count().values()) == failed.wanted
 
 
 def test_a_pod_of_the_input_that_the_api_server_refuses_has_a_line() -> None:

@@ -103,6 +103,15 @@ def test_a_node_that_was_cordoned_before_stays_cordoned() -> None:
     assert {one.name: bool(one.view.spec.unschedulable) for one in nodes} == {"n0": True, "n1": False}
 
 
+def test_nodes_are_upgraded_in_the_order_of_the_input_though_some_were_changed_before() -> None:
+    first, second = (node(f"n{number}", pool="spot") for number in range(2))
+    first["spec"]["unschedulable"] = True
+    plan = Plan(first, second)
+    difference = plan.what_if(Changes(labels=(LabelChange("n0", "a", "b"),), upgrade=PoolUpgrade("pool=spot")))
+    assert difference.upgrade is not None
+    assert [step.nodes for step in difference.upgrade.steps] == [("n0",), ("n1",)]
+
+
 def test_a_label_without_a_node_is_for_upgraded_nodes() -> None:
     assert is_for_upgraded("example.com/v=v1.37.0")
     assert is_for_upgraded("old-")
@@ -119,6 +128,10 @@ def test_a_label_without_a_node_is_for_upgraded_nodes() -> None:
         ("a=b", "0", "--max-unavailable"),
         ("a=b", "0%", "--max-unavailable"),
         ("a=b", "x", "--max-unavailable"),
+        ("a=b", "-1", "--max-unavailable"),
+        ("a=b", "%", "--max-unavailable"),
+        ("a=b", "200%", "--max-unavailable must not be greater than 100%, and is 200%"),
+        ("a=b", "9" * 30, "--max-unavailable"),
     ],
 )
 def test_wrong_options_of_an_upgrade_are_refused(selector: str, limit: str, complaint: str) -> None:

@@ -17,7 +17,7 @@ from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.replicas import Replicas, failed_line, refused_pod, replicas_of
 from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
-from moorage.plan.pod_lines import PRESENT, PlannedPod, PodRows, State, planned_pods, record_of
+from moorage.plan.pod_lines import NOT_CREATED, PRESENT, PlannedPod, PodRows, State, planned_pods, record_of
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import Action, Bind
@@ -266,7 +266,9 @@ def _of_workload(simulation: Simulation, inventory: Inventory, item: Item) -> Ta
         raise TargetError(f"{key} has no pods")
     pods = [pod for pod in planned_pods(simulation) if pod.owner == key]
     replicas = replicas_of(simulation, inventory, key, owner, pods)
-    target = _waiting(simulation, pods, key)
+    # A pod that waits for the turn of a refused one is not what there is to explain.
+    created = [pod for pod in pods if pod.reason != NOT_CREATED] if replicas.refusal else pods
+    target = _waiting(simulation, created, key)
     if target is None and replicas.refusal:
         target = _target(simulation, refused_pod(owner, key, replicas.refusal))
     if target is None and key.kind == "DaemonSet" and pods:
