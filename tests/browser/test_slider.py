@@ -125,7 +125,7 @@ def test_several_changes_are_made_together(files_dashboard: Visitor, open_page: 
             "--change=RULE",
         ),
     ],
-    ids=["label", "untaint", "scale", "remove", "apply", "device taint"],
+    ids=["label", "untaint", "scale", "remove", "apply", "device-taint"],
 )
 def test_every_kind_of_change_is_that_of_plan(
     files_dashboard: Visitor, open_page: OpenPage, tmp_path: Path, change: dict[str, Any], option: str

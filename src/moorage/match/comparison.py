@@ -217,7 +217,7 @@ def false_inequality(left: str, symbol: str, right: str) -> str:
 # -- values that cannot be read ----------------------------------------------------------------------------------------
 
 #: Where a value is, and what stands for the operator of an expression.
-TAINT_VALUE, LABEL_VALUE = "taint", "label"
+TAINT_VALUE, LABEL_VALUE, DEVICE_TAINT_VALUE = "taint", "label", "device-taint"
 EXPRESSION = "expression"
 #: Characters of an error: a reason of FailedScheduling has to be short, and the same for many nodes.
 _MAX_ERROR = 120

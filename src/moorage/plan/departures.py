@@ -29,7 +29,7 @@ class Cause(StrEnum):
     """Why a pod left."""
 
     TAINT = "taint"
-    DEVICE_TAINT = "device taint"
+    DEVICE_TAINT = "device-taint"
     DRAIN = "drain"
     NODE_REMOVED = "node removed"
     PREEMPTED = "preempted"

@@ -25,7 +25,7 @@ from moorage.model.types.node import Taint
 _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
 _COMPARING_KINDS = ("PersistentVolume", "ResourceClaim", "ResourceClaimTemplate")
-NODE_TAINT, DEVICE_TAINT, LABEL = "taint", "device taint", "label"
+NODE_TAINT, DEVICE_TAINT, LABEL = "taint", "device-taint", "label"
 _RULES = {NODE_TAINT: "taint-not-comparable", DEVICE_TAINT: "taint-not-comparable", LABEL: "label-not-comparable"}
 
 

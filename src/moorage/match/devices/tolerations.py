@@ -12,6 +12,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from moorage.match.comparison import DEVICE_TAINT_VALUE
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_toleration, compile_tolerations
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from moorage.model.gates import GateSet
     from moorage.model.types.devices import DeviceTaint, DeviceToleration
 
+_REMEMBERED = 4096
 
-@lru_cache(maxsize=4096)
+
+@lru_cache(maxsize=_REMEMBERED)
 def as_taint(taint: DeviceTaint) -> Taint:
     """Return a device's taint as a node's, which matchers read."""
     return Taint(taint.key, taint.value, taint.effect, taint.timeAdded)
@@ -48,19 +51,28 @@ def as_toleration(toleration: DeviceToleration) -> Toleration:
 class DeviceTolerations:
     """All tolerations of a request or of an allocated device, in order."""
 
-    __slots__ = ("_tolerated", "tolerations")
+    __slots__ = ("_tolerated", "tolerations", "unread")
 
     def __init__(self, tolerations: TolerationSet) -> None:
         self.tolerations = tolerations
+        #: The taints met so far whose values cannot be compared.
+        self.unread: dict[DeviceTaint, Unreadable] = {}
         self._tolerated: dict[DeviceTaint, bool] = {}
 
     def tolerates(self, taint: DeviceTaint) -> bool:
         tolerated = self._tolerated.get(taint)
         if tolerated is None:
-            if len(self._tolerated) >= 4096:
+            if len(self._tolerated) >= _REMEMBERED:
                 self._tolerated.clear()
             tolerated = self._tolerated[taint] = self.tolerations.tolerates(as_taint(taint))
+            if not tolerated and len(self.unread) < _REMEMBERED and (found := self.unreadable(taint)) is not None:
+                self.unread[taint] = found
         return tolerated
+
+    @property
+    def has_obstacles(self) -> bool:
+        """Return whether a value was met that cannot be compared, or a toleration is not compared at all."""
+        return bool(self.unread) or any(matcher.never for matcher in self.tolerations.matchers)
 
     def matching(self, taint: DeviceTaint) -> list[Toleration]:
         """Return every toleration that matches, in order."""
@@ -73,7 +85,12 @@ class DeviceTolerations:
 
     def unreadable(self, taint: DeviceTaint) -> Unreadable | None:
         """Describe the taint's value for the first toleration that cannot read it; None if all can."""
-        return self.tolerations.unreadable(as_taint(taint))
+        found = self.tolerations.unreadable(as_taint(taint))
+        return found._replace(source=DEVICE_TAINT_VALUE) if found is not None else None
+
+    def obstacle(self, taint: DeviceTaint) -> str | None:
+        """Return why a toleration for this taint is not compared: a gate, an unreadable value, a failure."""
+        return self.tolerations.obstacle(as_taint(taint))
 
 
 def compile_device_toleration(toleration: DeviceToleration, gates: GateSet) -> TolerationMatcher:
@@ -85,9 +102,10 @@ def compile_device_tolerations(
     gates: GateSet,
     programs: ProgramCache | None = None,
     on_evaluation_failed: EvaluationFailed | None = None,
+    component: str = "",
 ) -> DeviceTolerations:
     pod_tolerations = [as_toleration(toleration) for toleration in tolerations]
-    return DeviceTolerations(compile_tolerations(pod_tolerations, gates, programs, on_evaluation_failed))
+    return DeviceTolerations(compile_tolerations(pod_tolerations, gates, programs, on_evaluation_failed, component))
 
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ class UnreadableReports:
 
     def _tell(self, one: UnreadableOn, record: PodRecord, scheduler: str) -> None:
         nodes = self._scheduler.cluster.nodes
-        where: dict[str, Any] = {"node": nodes.node(int(one.slots[0])).metadata.name}
+        where: dict[str, Any] = {"node": nodes.node(int(one.slots[0])).metadata.name} if len(one.slots) else {}
         if len(one.slots) > 1:
             where["moreNodes"] = len(one.slots) - 1
         self._values.tell(one.found, where, record.shape.number, **one.facts, pod=record.key)

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 from tests.unit.schedule.devices.worlds import World, allocated
 
+from moorage.model.gates import gates_from
 from moorage.model.types.devices import ResourceSlice
 from moorage.schedule.cycle import Bind, NoNode
+from moorage.schedule.framework.plugin import check_plugin
 from moorage.schedule.waiting_pods import QueueState
 
 BROKEN = 'device.attributes["gpu.example.com"].model == "x"'
@@ -211,3 +213,53 @@ def test_searches_given_up_leave_less_to_those_on_other_nodes(monkeypatch: pytes
     message = no_node(world).message
     for steps, nodes in ((100, 2), (20, 2), (5, 2)):
         assert f"{nodes} gave up allocating devices after {steps} steps" in message
+
+
+ERRORS = {"key": "errors", "value": "many", "effect": "NoSchedule"}
+BELOW = {"key": "errors", "operator": "Lt", "value": "10", "effect": "NoSchedule"}
+NUMBERS = "TaintTolerationComparisonOperators"
+
+
+@pytest.mark.parametrize(
+    ("off", "tolerations", "why"),
+    [
+        ("", [BELOW], " ({errors: many} is not a 64-bit integer)"),
+        ("", [{**BELOW, "operator": "SemverLt"}], " ({errors: many} is not a semantic version)"),
+        (
+            "",
+            [{"expression": "int(taint.value) < 10"}],
+            " (the expression failed: type conversion error from 'string' to 'int')",
+        ),
+        ("", [{**BELOW, "key": "other"}], ""),
+        ("", [{**BELOW, "operator": "Equal"}], ""),
+        (NUMBERS, [BELOW], f" (operator Lt needs the feature gate {NUMBERS} in the scheduler)"),
+    ],
+)
+def test_the_reason_names_a_taint_of_a_device_that_cannot_be_compared(off: str, tolerations: Any, why: str) -> None:
+    gates = gates_from({"AllAlpha": True, **({off: False} if off else {})})
+    world = World(gates=gates)
+    for name in ("a", "b"):
+        world.node(name)
+        world.slice(name, 2, taints=[ERRORS])
+    world.claim("c", tolerations=tolerations)
+    world.pod("p", "c")
+    action = no_node(world)
+    assert action.message.startswith(f"0/2 nodes are available: 2 cannot allocate all claims{why}. ")
+    (item,) = (
+        item
+        for item in world.scheduler.engines["default-scheduler"].candidates(action.record.shape).filters
+        if item.plugin.name == "DynamicResources"
+    )
+    check_plugin(item.plugin, world.cluster, action.record.shape, item.prepared)
+    found = item.plugin.unreadable(item.prepared.want, world.cluster)
+    told = [(one.found.source, one.found.key, one.facts["claim"]) for one in found]
+    assert told == ([("device-taint", "errors", "c")] if why and not off else [])
+
+
+def test_a_taint_that_another_toleration_matches_is_no_obstacle() -> None:
+    world = World("a", devices=1, gates=gates_from({"AllAlpha": True}))
+    world.node("b")
+    world.slice("b", 1, taints=[ERRORS])
+    world.claim("c", count=2, tolerations=[BELOW, {"key": "errors", "operator": "Exists"}])
+    world.pod("p", "c")
+    assert no_node(world).message.startswith("0/2 nodes are available: 2 cannot allocate all claims. ")

@@ -111,6 +111,32 @@ def test_values_are_counted_for_each_pod_and_logged_once_with_pod_and_node(
         assert fact in line
 
 
+def test_taints_of_devices_are_counted_and_logged_too() -> None:
+    api = FakeApi()
+    api.node("n")
+    api.put(KINDS.DEVICE_CLASS, {"metadata": {"name": "gpu"}, "spec": {}})
+    devices = [{"name": "gpu-0", "taints": [{"key": "errors", "value": "many", "effect": "NoSchedule"}]}]
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example.com", "nodeName": "n", "pool": pool, "devices": devices}
+    api.put(KINDS.RESOURCE_SLICE, {"metadata": {"name": "s"}, "spec": spec})
+    below = {"key": "errors", "operator": "Lt", "value": "10"}
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, "tolerations": [below]}
+    requests = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    api.put(KINDS.RESOURCE_CLAIM, {"metadata": {"name": "c", "namespace": "default"}, "spec": requests})
+    for number in range(MANY_PODS):
+        api.pod(f"p{number}", resourceClaims=[{"name": "c", "resourceClaimName": "c"}])
+
+    async def story() -> None:
+        await settle(2 * SETTLING)
+
+    lines, metric = play(api, story)
+    assert metric == {'{source="device-taint",key="errors",operator="Lt"}': MANY_PODS}
+    (line,) = (line for line in lines if "failed to parse taint value" in line)
+    for fact in ('taint="errors=many:NoSchedule"', 'claim="c"', 'pod="default/p0"'):
+        assert fact in line
+    assert api.rewritten == []
+
+
 def test_pods_of_another_shape_are_logged_again() -> None:
     api = FakeApi()
     api.node("bad", taints=HIGH)

@@ -81,7 +81,9 @@ class CompiledRequest:
         self.all_devices = wanted.allocationMode == ALL
         self.count = wanted.count
         self.capacity = dict(wanted.capacity.requests) if wanted.capacity is not None else {}
-        self.tolerations: DeviceTolerations = compile_device_tolerations(wanted.tolerations, gates, programs)
+        self.tolerations: DeviceTolerations = compile_device_tolerations(
+            wanted.tolerations, gates, programs, component="the scheduler"
+        )
         self.device_class = find_class(wanted.deviceClassName) if wanted.deviceClassName else None
         self.problem = self._find_problem()
         self.unknown_selector = next((i for i, selector in enumerate(wanted.selectors) if selector.cel is None), None)

@@ -2,12 +2,12 @@
 
 What is found for the node that is chosen is promised to the pod, so that no other gets it.
 Kubernetes: pkg/scheduler/framework/plugins/dynamicresources. Differs: one search for all nodes that offer the same
-devices in the same use; thresholds, versions and expressions in device tolerations; a bound on steps in place of a
-time-out.
+devices in the same use; thresholds, versions and expressions in device tolerations, and the reason names a taint that
+cannot be compared; a bound on steps in place of a time-out.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,14 +16,16 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
-from moorage.match.comparison import ABSENT, Objection, amount_gap
+from moorage.match.comparison import ABSENT, Objection, amount_gap, with_obstacle
 from moorage.match.devices.allocation.explain import explain_request, tell_reasons
 from moorage.match.devices.allocation.features import allocator_features
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest, compile_claim
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState
 from moorage.match.devices.extended_resources import SPECIAL_NAME
+from moorage.match.devices.tolerations import as_taint
 from moorage.match.evaluation.accounts import Evaluations
+from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.match.tolerations import ProgramCache
 from moorage.model.gates import DRA_PRIORITIZED_LIST, GateSet
 from moorage.model.types.devices import DeviceClass, ResourceClaimSpec
@@ -38,10 +40,11 @@ from moorage.schedule.framework.plugin import (
     PostFilterResult,
     Prepared,
     Scores,
+    UnreadableOn,
     Verdict,
     unresolvable,
 )
-from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, DeviceNeeds
+from moorage.schedule.plugins.devices.device_needs import AllocatedClaim, Answer, DeviceNeeds
 from moorage.schedule.plugins.devices.extended_needs import CANNOT_FIT, STALE, ExtendedNeeds
 from moorage.schedule.plugins.devices.sliced_searches import Pause, SlicedCall, SlicedSearches, undecided
 
@@ -50,6 +53,7 @@ DEALLOCATED = "deallocation of ResourceClaim completed"
 DELETED = "deletion of ResourceClaim completed"
 STILL_NOT_SCHEDULABLE = "still not schedulable"
 NOT_AVAILABLE = "resourceclaim not available on the node"
+_NO_SLOTS = np.zeros(0, np.int64)
 _SPECS_KEPT = 4096
 _MAX_REASONS = 50  # of one request on one node
 _COMPILING_KEPT = 64
@@ -60,6 +64,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
     """The DynamicResources plugin."""
 
     name = "DynamicResources"
+    reads_values = True
     normalization = Normalization.UP
     refuses_with = Code.UNRESOLVABLE
     requeue_on = (
@@ -202,7 +207,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
                 return unresolvable(answer.problem)
             if not answer.fits:
                 details, gaps = zip(*why_not_allocated(want, cluster, slot), strict=True)
-                return Verdict(Code.UNRESOLVABLE, (answer.problem or CANNOT_ALLOCATE,), details, gaps)
+                return Verdict(Code.UNRESOLVABLE, (_reason(want, cluster, slot, answer),), details, gaps)
         unusable = [claim.facts for claim in want.allocated if not claim.is_usable(slot)]
         if unusable:
             where = "is allocated, and its devices cannot be used on this node"
@@ -214,10 +219,20 @@ class DynamicResources(Plugin[DeviceNeeds]):
         for slot in slots.tolist():
             answer = want.answer(cluster, slot) if want.searches else None
             if answer is not None and not answer.fits:
-                counted[answer.error or answer.problem or CANNOT_ALLOCATE] += 1
+                counted[answer.error or _reason(want, cluster, slot, answer)] += 1
             elif not all(claim.is_usable(slot) for claim in want.allocated):
                 counted[NOT_AVAILABLE] += 1
         return counted
+
+    def unreadable(self, want: DeviceNeeds, cluster: Cluster) -> Sequence[UnreadableOn]:
+        """Return the taints of devices that could not be compared; which nodes offer those is not kept."""
+        return [
+            UnreadableOn(found, _NO_SLOTS, {"taint": describe_taint_with_effect(as_taint(taint)), "claim": facts.name})
+            for facts, compiled in want.waiting
+            for alternatives in compiled.requests
+            for request in alternatives
+            for taint, found in request.tolerations.unread.items()
+        ]
 
     def failure(self, want: DeviceNeeds, cluster: Cluster, record: PodRecord, passed: Callable[[], Mask]) -> str:
         if not want.searches:
@@ -286,6 +301,27 @@ def _own_facts(cluster: Cluster, record: PodRecord) -> dict[str, DeviceClaimFact
     """Return the facts about a pod's claims by the names of those of the pod that was the first of its shape."""
     facts = zip(record.shape.devices, cluster.devices.facts(record.pod), strict=False)
     return {first.name: own for first, own in facts}
+
+
+def _reason(want: DeviceNeeds, cluster: Cluster, slot: int, answer: Answer) -> str:
+    """Return the reason of a node that does not fit, with what keeps a taint of its devices from being compared."""
+    if answer.problem:
+        return answer.problem
+    needs = want.needs_at(cluster, slot)
+    requests = [one for _, compiled in needs.waiting for alternatives in compiled.requests for one in alternatives]
+    hindered = [
+        one for one in requests if one.tolerations.has_obstacles and not one.tolerations.tolerations.is_expensive
+    ]
+    if not hindered or not needs.features.device_taints:
+        return CANNOT_ALLOCATE
+    for pool in cluster.devices.pools_at(slot, needs.features):
+        for device in pool.devices:
+            for request in hindered if device.excluding else ():
+                if request.why_unselected(device.description) is None:
+                    for taint in device.excluding:
+                        if not request.tolerations.tolerates(taint) and (why := request.tolerations.obstacle(taint)):
+                            return with_obstacle(CANNOT_ALLOCATE, why)
+    return CANNOT_ALLOCATE
 
 
 def why_not_allocated(want: DeviceNeeds, cluster: Cluster, slot: int) -> list[Objection]:
