@@ -102,6 +102,9 @@ def _pod_affinity(random: Random, most: int) -> Raw:
     }
 
 
+_NEW_VERSION = {"key": "version", "operator": "SemverGt", "values": ["1.9"]}
+
+
 def _node_term(random: Random) -> Raw:
     expressions = _some(
         random,
@@ -111,7 +114,7 @@ def _node_term(random: Random) -> Raw:
             {"key": "gen", "operator": "Gt", "values": ["3"]},
             {"key": "gen", "operator": "Exists"},
             {"key": "gen", "operator": "DoesNotExist"},
-            {"key": "version", "operator": "SemverGt", "values": ["1.9"]},
+            _NEW_VERSION,
             {"key": _ZONE, "operator": "Near", "values": ["a"]},
         ],
     )
@@ -191,7 +194,8 @@ def random_pod(random: Random, name: str) -> Raw:
 
 def _volume(name: str, key: str, value: str, claim: str = "", mode: str = "ReadWriteOnce") -> PersistentVolume:
     """A volume for nodes with a label; only zones are also its own label, which VolumeZone reads."""
-    term = {"matchExpressions": [{"key": key, "operator": "In", "values": [value]}]}
+    operator = "SemverGt" if key == "version" else "In"
+    term = {"matchExpressions": [{"key": key, "operator": operator, "values": [value]}]}
     raw: Raw = {
         "metadata": {"name": name, "labels": {_ZONE: value} if key == _ZONE else {}},
         "spec": {
@@ -228,7 +232,9 @@ def storage_objects() -> list[StorageObject]:
         _volume("elsewhere", _ZONE, "b", "labelled"),
         _volume("local", _HOST, "n1"),
         _volume("exclusive", _ZONE, "b", "once", "ReadWriteOncePod"),
+        _volume("modern", "version", "1.9", "versioned"),
         _claim("bound", "zonal"),
+        _claim("versioned", "modern"),
         _claim("labelled", "elsewhere"),
         _claim("waiting"),
         _claim("once", "exclusive", "ReadWriteOncePod"),
@@ -292,6 +298,33 @@ def random_scene(seed: int, node_count: int, pod_count: int) -> Scene:
 def scenes() -> st.SearchStrategy[Scene]:
     """Hypothesis decides how many there are and so finds small examples; what they are like comes from a seed."""
     return st.builds(random_scene, st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 6))
+
+
+def _unreadable_scene(seed: int, node_count: int, pod_count: int) -> Scene:
+    """A scene with versions and numbers that cannot be read, and a pod that compares them."""
+    scene, random = random_scene(seed, node_count, pod_count), Random(seed + 1)
+    for raw in (*scene.nodes, *scene.later):
+        raw["metadata"]["labels"]["version"] = _pick(random, "1.2.3", "v1.10", "1.2.x", "odd")
+        if random.random() < 0.5:
+            raw["spec"]["taints"] = [{"key": "sla", "value": _pick(random, "high", "950"), "effect": "NoSchedule"}]
+    spec = scene.pod["spec"]
+    operator = _pick(random, "Gt", "SemverLt")
+    spec["tolerations"] = [*spec["tolerations"], {"key": "sla", "operator": operator, "value": "900"}]
+    if random.random() < 0.5:
+        spec.setdefault("affinity", {})["nodeAffinity"] = {
+            "requiredDuringSchedulingIgnoredDuringExecution": {
+                "nodeSelectorTerms": [_node_term(random), {"matchExpressions": [_NEW_VERSION]}]
+            }
+        }
+    if random.random() < 0.5:
+        spec["volumes"] = [{"name": "v", "persistentVolumeClaim": {"claimName": "versioned"}}]
+        scene.pod["metadata"]["namespace"] = "default"
+    return scene
+
+
+def unreadable_scenes() -> st.SearchStrategy[Scene]:
+    """Scenes in which values of nodes cannot be compared."""
+    return st.builds(_unreadable_scene, st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 3))
 
 
 def build(scene: Scene) -> Cluster:

@@ -4,6 +4,7 @@ The laws run on random clusters, once when a shape is new and once more after th
 has learned must not go stale.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -12,8 +13,9 @@ import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
-from tests.laws.random_clusters import Scene, build, change, scenes
+from tests.laws.random_clusters import Scene, build, change, scenes, unreadable_scenes
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
@@ -21,7 +23,7 @@ from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.schedule.config.default_profile import default_profile
-from moorage.schedule.framework.plugin import ChosenSlots, Code, Mask, Plugin, Prepared, Scores, Verdict
+from moorage.schedule.framework.plugin import ChosenSlots, Code, Mask, Plugin, Prepared, Scores, UnreadableOn, Verdict
 
 PROFILE = default_profile(gates_from({"AllAlpha": True}))
 FILTERS = PROFILE.filters
@@ -41,7 +43,7 @@ def moments(plugin: Plugin[Any], scene: Scene) -> Iterator[tuple[Prepared, Clust
 
 def law_of(check: Check, plugins: Iterable[Plugin[Any]], how: settings = LAW_SETTINGS) -> Callable[[], None]:
     @how
-    @given(scenes())
+    @given(st.one_of(scenes(), unreadable_scenes()))
     def law(scene: Scene) -> None:
         for plugin in plugins:
             for prepared, cluster in moments(plugin, scene):
@@ -106,6 +108,25 @@ def final_noes_stay(plugin: Plugin[Any], prepared: Prepared, cluster: Cluster) -
             assert plugin.explain(prepared.want, cluster, slot) is not None
 
 
+def unreadable_values_are_those_of_nodes(plugin: Plugin[Any], prepared: Prepared, cluster: Cluster) -> None:
+    """What a plugin cannot compare is what the nodes have now, and every reason that names a value is one of them."""
+    if not plugin.reads_values or not prepared.filters or prepared.rejection is not None:
+        return
+    refused = np.flatnonzero(cluster.nodes.alive & ~plugin.filter(prepared.want, cluster))
+    named = {
+        text for reason in plugin.reasons(prepared.want, cluster, refused) for text in re.findall(r" \(({.*)\)", reason)
+    }
+    found = plugin.unreadable(prepared.want, cluster)
+    if plugin.name != "VolumeBinding":  # which also names labels that volumes which are free cannot compare
+        assert named <= {one.found.obstacle for one in found}
+    for one in found:
+        for slot in one.slots.tolist():
+            node = cluster.nodes.node(slot)
+            labels = set(node.metadata.labels.items())
+            taints = {(taint.key, taint.value) for taint in node.spec.taints}
+            assert (one.found.key, one.found.value) in (labels if one.found.source == "label" else taints)
+
+
 def _is_final(verdict: Verdict | None) -> bool:
     return verdict is not None and verdict.code is Code.UNRESOLVABLE
 
@@ -128,6 +149,10 @@ def test_a_final_no_outlasts_the_pods_on_the_node() -> None:
 
 def test_what_eviction_may_cure_is_what_is_not_final() -> None:
     law_of(curable_is_the_code, FILTERS)()
+
+
+def test_values_that_cannot_be_compared_are_those_of_nodes() -> None:
+    law_of(unreadable_values_are_those_of_nodes, FILTERS)()
 
 
 def test_one_slot_and_all_slots_are_scored_alike() -> None:
@@ -185,6 +210,25 @@ class CuresWhatIsFinal(Twin):
         return ~self.original.curable(want, cluster, slots)
 
 
+class RemembersOldValues(Twin):
+    """It looks at the nodes once."""
+
+    reads_values = True
+
+    def __init__(self, original: Plugin[Any]) -> None:
+        super().__init__(original)
+        self._seen: dict[int, list[UnreadableOn]] = {}
+
+    def unreadable(self, want: Any, cluster: Cluster) -> list[UnreadableOn]:
+        return self._seen.setdefault(id(want), list(self.original.unreadable(want, cluster)))
+
+
+class ForgetsValues(Twin):
+    """It names values in reasons only."""
+
+    reads_values = True
+
+
 class ScoresNoSlot(Twin):
     def score_slot(self, want: Any, cluster: Cluster, slot: int) -> int:
         return 0
@@ -206,6 +250,15 @@ def test_the_laws_of_filters_notice_a_broken_twin(plugin: Plugin[Any]) -> None:
 def test_the_law_of_final_noes_notices_one_that_eviction_cures(name: str) -> None:
     plugin = next(plugin for plugin in FILTERS if plugin.name == name)
     assert_notices(law_of(final_noes_stay, [GivesUpTooEarly(plugin)], UNTIL_NOTICED))
+
+
+@pytest.mark.parametrize("name", ["NodeAffinity", "TaintToleration"])
+def test_the_law_of_unreadable_values_notices_broken_twins(name: str) -> None:
+    plugin = next(plugin for plugin in FILTERS if plugin.name == name)
+    for twin in (RemembersOldValues, ForgetsValues):
+        broken = twin(plugin)
+        broken.name = name  # type: ignore[misc]
+        assert_notices(law_of(unreadable_values_are_those_of_nodes, [broken], UNTIL_NOTICED))
 
 
 @pytest.mark.parametrize("plugin", named(SCORES))
