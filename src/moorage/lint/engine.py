@@ -244,7 +244,7 @@ class Linter:
             errors = errors_of_existing(subject.document.raw, errors, self._gates)
         if isinstance(result, Admitted):
             yield from warnings_given(result.warnings)
-        refusals = list(rejections(errors, self._gates))
+        refusals = list(rejections(errors, self._gates, subject.document.raw))
         if errors:
             needed = [gate_needed(error, self._gates) is not None for error in errors]
             self.outcome.rejected_otherwise |= not all(needed)
@@ -270,7 +270,8 @@ class Linter:
         errors = result.errors if isinstance(result, Rejected) else ()
         if exists_already(subject.document.raw):
             errors = errors_of_existing(subject.document.raw, errors, _ALL_GATES)
-        for complaint in rejections([error for error in errors if str(error) not in known], _ALL_GATES):
+        unknown = [error for error in errors if str(error) not in known]
+        for complaint in rejections(unknown, _ALL_GATES, subject.document.raw):
             self.outcome.rejected_otherwise = True
             message = f"also with the feature gate on: {complaint.message}"
             yield msgspec.structs.replace(complaint, message=message, api_server=False)

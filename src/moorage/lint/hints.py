@@ -4,34 +4,29 @@ Kubernetes: says what is wrong, rarely what to write instead.
 """
 
 import re
-from collections.abc import Iterable
+from typing import Any
 
+from moorage.admit.raw import Raw
 from moorage.lint.facts.device_gates import unreleased
-from moorage.lint.facts.possible_taints import EFFECTS
+from moorage.lint.meant_words import did_you_mean, meant_effect, meant_operator
 from moorage.match.comparison import CANONICAL_INTEGER, VERSION
 from moorage.match.numeric import MUST_BE_CANONICAL, NumberError, parse_canonical_int64
 from moorage.match.operators import (
-    BY_NAME,
     LABEL_SELECTOR,
     NODE_SELECTOR,
-    OPERATORS,
     TOLERATION,
     OperatorPlace,
     comparisons_in,
     gate_of,
     less_first,
-    names_in,
-    use_of,
 )
 from moorage.match.semver import version_or_none
-from moorage.model.field_error import ErrorKind, FieldError
+from moorage.model.field_error import ErrorKind, FieldError, parse_field_path
 from moorage.model.gates import TAINT_TOLERATION_CEL, Gate, GateSet
 
 NOT_AN_OPERATOR = "not a valid selector operator"
 TOO_COMPLEX = "too complex, exceeds cost limit"
-_OTHER_WORDS = {word: row.name for row in OPERATORS for word in row.spellings}
 _VERSION_OPERATORS = tuple(comparisons_in(TOLERATION, VERSION))
-_AT_LEAST = (">=", "<=", "gte", "lte", "ge", "le", "semvergte", "semverlte", "semverge", "semverle")
 
 #: Texts of an error's detail, each with its hint.
 _SENTENCES = (
@@ -93,15 +88,18 @@ _OF_SELECTORS = (
 )
 
 
-def hint_for(error: FieldError, gates: GateSet) -> str:
+def hint_for(error: FieldError, gates: GateSet, raw: Raw | None = None) -> str:
+    """Say what to write instead; `raw` is the object, for the values beside the field."""
     if (gate := gate_needed(error, gates)) is not None:
         return gate_hint(unreleased(gate) if ".devices.requests[" in error.path else gate, gates.release)
     path, value = error.path, _plain(error.rendered_value)
     if path.endswith(".operator"):
-        if hint := _operator_hint(path, value, error):
-            return hint
+        if error.kind is ErrorKind.NOT_SUPPORTED or error.detail == NOT_AN_OPERATOR:
+            rule = value_at(raw or {}, path.rpartition(".")[0])
+            if hint := meant_operator(value, _place(path), rule if isinstance(rule, dict) else None):
+                return hint
     elif path.endswith(".effect") and error.kind is ErrorKind.NOT_SUPPORTED and ".devices" not in path:
-        return did_you_mean(value, EFFECTS)
+        return meant_effect(value)
     elif path.endswith(".value") and "tolerations[" in path:
         return _value_hint(value, error)
     elif "].values" in path and error.kind is ErrorKind.INVALID and (hint := _version_hint(value, error.detail)):
@@ -113,6 +111,17 @@ def hint_for(error: FieldError, gates: GateSet) -> str:
         supported = error.detail.removeprefix("supported values: ").split(", ")
         return did_you_mean(value, [_plain(one) for one in supported])
     return ""
+
+
+def value_at(raw: Raw, path: str) -> Any:
+    """Return the value of a field; None if the object does not have it."""
+    value: Any = raw
+    for step in parse_field_path(path):
+        try:
+            value = value[int(step)] if isinstance(value, list) else value[step]
+        except (KeyError, IndexError, ValueError, TypeError):
+            return None
+    return value
 
 
 def gate_needed(error: FieldError, gates: GateSet) -> Gate | None:
@@ -147,46 +156,11 @@ def gate_hint(gate: Gate, release: int | None = None) -> str:
     return f"needs --feature-gates={gate.name}=true ({where})"
 
 
-def did_you_mean(value: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known word, if one is near."""
-    from difflib import get_close_matches
-
-    by_lower = {word.lower(): word for word in known}
-    close = get_close_matches(value.lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean {by_lower[close[0]]}?" if close else ""
-
-
 def _plain(rendered: str | None) -> str:
     """Return a rendered value without quotes and without Go's JSON escapes."""
     if not rendered or rendered[0] != '"':
         return rendered or ""
     return rendered[1:-1].replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&")
-
-
-def _operator_hint(path: str, value: str, error: FieldError) -> str:
-    if error.kind is not ErrorKind.NOT_SUPPORTED and error.detail != NOT_AN_OPERATOR:
-        return ""
-    place = _place(path)
-    if value in _VERSION_OPERATORS:
-        return "the Semver operators exist in tolerations and in the matchExpressions of node affinity only"
-    if value.lower() in _AT_LEAST and value.lower() not in _OTHER_WORDS:
-        return _strictly(value, in_toleration=place is TOLERATION)
-    if place is TOLERATION and use_of(value, NODE_SELECTOR) is not None:
-        return f"{value} is an operator of node affinity; a toleration compares with one value, by Equal or Exists"
-    if place is not TOLERATION and (value == "Equal" or value in BY_NAME["Equal"].spellings):
-        return "write In with one value"
-    word = _OTHER_WORDS.get(value.lower()) if place is not LABEL_SELECTOR else None
-    return f"did you mean {word}?" if word else did_you_mean(value, names_in(place))
-
-
-def _strictly(value: str, *, in_toleration: bool) -> str:
-    """Say how to write `at least`: as two tolerations of a pod, or two terms of a node selector."""
-    kind = VERSION if value.lower().startswith("semver") else CANONICAL_INTEGER
-    by_symbol = {comparison.symbol: name for name, comparison in comparisons_in(TOLERATION, kind).items()}
-    equal = by_symbol.get("=", "Equal" if in_toleration else "In")
-    several = "tolerations" if in_toleration else "nodeSelectorTerms"
-    orders = f"{by_symbol['>']} or {by_symbol['<']}"
-    return f"comparisons are strict: write two {several}, one with {equal} and one with {orders}"
 
 
 def _value_hint(value: str, error: FieldError) -> str:

@@ -152,13 +152,20 @@ def _versions(comparison: Comparison, gate: Gate = SEMVER_COMPARISON_OPERATORS) 
 
 #: In the order in which Kubernetes' selection package, and so the messages of selectors, list them.
 OPERATORS = (
-    Operator("Equal", {TOLERATION: _PLAIN}, Arity.ONE, spellings=("=", "==")),
-    Operator("In", dict.fromkeys((NODE_SELECTOR, NODE_FIELD, LABEL_SELECTOR, EXIT_CODES), _PLAIN), Arity.SOME, "in"),
+    Operator("Equal", {TOLERATION: _PLAIN}, Arity.ONE, spellings=("=", "==", "===", "eq", "equals", "equalto", "is")),
+    Operator(
+        "In",
+        dict.fromkeys((NODE_SELECTOR, NODE_FIELD, LABEL_SELECTOR, EXIT_CODES), _PLAIN),
+        Arity.SOME,
+        "in",
+        spellings=("oneof", "anyof", "among"),
+    ),
     Operator(
         "NotIn",
         dict.fromkeys((NODE_SELECTOR, NODE_FIELD, LABEL_SELECTOR, EXIT_CODES), _PLAIN),
         Arity.SOME,
         "notin",
+        spellings=("!in", "noneof", "isnotin"),
         plain=Plain.NONE_OF,
     ),
     Operator(
@@ -166,6 +173,7 @@ OPERATORS = (
         dict.fromkeys((TOLERATION, NODE_SELECTOR, LABEL_SELECTOR), _PLAIN),
         Arity.NONE,
         "exists",
+        spellings=("exist", "present", "isset", "any", "*"),
         plain=Plain.ANY,
     ),
     Operator(
@@ -173,6 +181,7 @@ OPERATORS = (
         dict.fromkeys((NODE_SELECTOR, LABEL_SELECTOR), _PLAIN),
         Arity.NONE,
         "!",
+        spellings=("!exists", "notexists", "notexist", "doesnotexists", "absent", "missing"),
         plain=Plain.ABSENT,
     ),
     Operator(
@@ -180,7 +189,7 @@ OPERATORS = (
         _numbers(CANONICAL_GT, INTEGER_GT),
         Arity.ONE,
         "gt",
-        spellings=(">", "greaterthan"),
+        spellings=(">", "greaterthan", "greater", "more", "morethan", "above", "over", "larger", "higher"),
         never="no 64-bit integer is above {value}",
     ),
     Operator(
@@ -188,7 +197,7 @@ OPERATORS = (
         _numbers(CANONICAL_LT, INTEGER_LT),
         Arity.ONE,
         "lt",
-        spellings=("<", "lessthan"),
+        spellings=("<", "lessthan", "less", "below", "under", "smaller", "lower", "fewer"),
         never="a taint's value is a label value, which cannot be negative, so none is below {value}",
         never_hint="write a threshold above 0, or operator Exists if every value is meant",
     ),
@@ -197,7 +206,7 @@ OPERATORS = (
         _versions(VERSION_GT),
         Arity.ONE,
         "SemverGt",
-        spellings=("semvergreaterthan",),
+        spellings=("semvergreaterthan", "semvergreater", "semver>", "versiongt", "newer", "newerthan"),
         never="no version is above {value}",
         prerelease="{base} itself counts as newer than {value}",
     ),
@@ -206,7 +215,7 @@ OPERATORS = (
         _versions(VERSION_LT),
         Arity.ONE,
         "SemverLt",
-        spellings=("semverlessthan",),
+        spellings=("semverlessthan", "semverless", "semver<", "versionlt", "older", "olderthan"),
         never="no version is below {value}",
         prerelease="{base} itself is not below {value}, and other builds of {base} may or may not be",
     ),
@@ -215,7 +224,7 @@ OPERATORS = (
         _versions(VERSION_EQ),
         Arity.ONE,
         "SemverEq",
-        spellings=("semverequal",),
+        spellings=("semverequal", "semverequals", "semver=", "semver==", "versioneq"),
         never="no taint can have it: written out, the version {value} is not a label value",
         prerelease="{base} and its other builds are not equal to {value}",
     ),

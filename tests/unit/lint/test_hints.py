@@ -103,7 +103,7 @@ def test_ranges_are_no_versions() -> None:
         ("{key: a, operator: semvergt, value: '5'}", "did you mean SemverGt?"),
         (
             "{key: a, operator: Gte, value: '5'}",
-            "comparisons are strict: write two tolerations, one with Equal and one with Gt or Lt",
+            "Gte does not exist, comparisons are strict: write Gt 4, or two tolerations, Equal 5 and Gt 5",
         ),
         (
             "{key: a, operator: In, value: x}",
@@ -144,11 +144,12 @@ def test_too_complex() -> None:
         ("{key: a, operator: notin, values: [x]}", "did you mean NotIn?"),
         (
             "{key: a, operator: SemverGte, values: ['1.2']}",
-            "comparisons are strict: write two nodeSelectorTerms, one with SemverEq and one with SemverGt or SemverLt",
+            "SemverGte does not exist, comparisons are strict: "
+            "write two nodeSelectorTerms, SemverEq 1.2 and SemverGt 1.2",
         ),
         (
             "{key: a, operator: '>=', values: ['1']}",
-            "comparisons are strict: write two nodeSelectorTerms, one with In and one with Gt or Lt",
+            ">= does not exist, comparisons are strict: write Gt 0, or two nodeSelectorTerms, In 1 and Gt 1",
         ),
         ("{key: a, operator: Gt, values: ['5', '6']}", "write exactly one value, in quotes"),
         ("{key: a, operator: SemverGt, values: []}", "write exactly one value, in quotes"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.lint.hints import did_you_mean
+from moorage.lint.meant_words import did_you_mean
 from moorage.match.operators import TOLERATION, comparison_of
 from moorage.match.taint_messages import describe_taint
 

@@ -22,7 +22,7 @@ from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
 from moorage.lint.facts.creation_order import creation_rank
 from moorage.lint.facts.quota_charges import OverQuota, QuotaCharges
 from moorage.lint.finding import Lines, Severity, SourcePlace
-from moorage.lint.hints import did_you_mean
+from moorage.lint.meant_words import did_you_mean
 from moorage.lint.rules.decoding import exists_already, rejections, warnings_given, written_path
 from moorage.lint.rules.label_keys import pod_from_template
 from moorage.lint.rules.placement import ClassReferences
@@ -324,7 +324,7 @@ def _refusals(held: _Held, result: Rejected) -> Iterator[PlacedComplaint]:
     """Yield why the API server refuses an object, in its words."""
     place = held.place(result.refused_by)
     if result.errors:
-        for complaint in rejections(result.errors, all_gates()):
+        for complaint in rejections(result.errors, all_gates(), held.raw):
             yield complaint, place
         return
     rule = "limit-range-refuses" if result.refused_by == "LimitRanger" else "rejected"

@@ -11,7 +11,7 @@ import msgspec
 
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
 from moorage.lint.finding import SourcePlace
-from moorage.lint.hints import did_you_mean
+from moorage.lint.meant_words import did_you_mean
 from moorage.lint.subject import CONTROLLER_LABELS, Complaint, PlacedComplaint, Subject
 from moorage.match.label_selector import Selector, compile_label_selector
 from moorage.match.requirement import SelectorError

@@ -5,7 +5,6 @@ Kubernetes: a server that validates strictly also refuses unknown and duplicate 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from moorage.admit.kinds.api_server.custom_objects import finalizer_warnings, validate_custom_object
 from moorage.admit.raw import Raw, copy_document, part
@@ -23,14 +22,15 @@ from moorage.lint.facts.served_kinds import (
     served_kinds,
     version_of_kind,
 )
-from moorage.lint.hints import did_you_mean, gate_hint, gate_needed, hint_for
+from moorage.lint.hints import gate_hint, gate_needed, hint_for, value_at
+from moorage.lint.meant_words import meant_field, meant_kind
 from moorage.lint.subject import Complaint
 from moorage.model.field_error import FieldError
 from moorage.model.gates import DRA_DEVICE_TAINT_RULES, DRA_DEVICE_TAINTS, GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.schema.conversion import TypeProblem
-from moorage.model.schema.known_fields import unknown_fields
+from moorage.model.schema.known_fields import nearest_name, unknown_fields
 from moorage.model.schema.older_versions import EXACT_FIELDS, from_older
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
@@ -95,7 +95,7 @@ def _quoting_hint(reason: str) -> str:
 
 
 def _type_hint(document: Document, path: str, reason: str) -> str:
-    value = _value_at(document, path)
+    value = value_at(document.raw, path)
     wants_text = reason.endswith("of type string") or ".TaintEffect" in reason or ".TolerationOperator" in reason
     if wants_text and isinstance(value, bool):
         written = _written(document, path) or ("true" if value else "false")
@@ -128,23 +128,12 @@ def _written(document: Document, path: str) -> str:
     return entry[1] if entry else ""
 
 
-def _value_at(document: Document, path: str) -> Any:
-    from moorage.model.field_error import parse_field_path
-
-    value: Any = document.raw
-    for step in parse_field_path(path):
-        try:
-            value = value[int(step)] if isinstance(value, list) else value[step]
-        except (KeyError, IndexError, ValueError, TypeError):
-            return None
-    return value
-
-
 def field_complaints(document: Document, kind: Kind, *, strict: bool) -> Iterator[Complaint]:
     """Report fields that the kind does not have, and fields given twice."""
     prefix = "strict decoding error: " if strict else ""
     for unknown in unknown_fields(document.raw, kind.view):
-        hint = f"did you mean {unknown.nearest}?" if unknown.nearest else _elsewhere(unknown.path)
+        meant = unknown.nearest or meant_field(unknown.path)
+        hint = f"did you mean {meant}?" if meant else _elsewhere(unknown.path)
         yield Complaint("unknown-field", unknown.path, f"{prefix}{unknown}", hint, api_server=True)
     for path in document.misplaced:
         hint = "only newer versions have it there: write apiVersion: resource.k8s.io/v1"
@@ -180,13 +169,19 @@ def kind_complaint(document: Document, release: int | None = None) -> Complaint 
     if served is not None:
         if kind.removesuffix("List") in served or kind in served:
             return None
-    elif version.rpartition("/")[0] not in GROUPS:
-        return None
+    elif "." in (group := version.rpartition("/")[0]) and group not in GROUPS and not _is_misspelt(group, kind):
+        return None  # it may be a custom kind, whose group is a domain
     hint = _where_served(kind, version, release)
     if known_version and (current := KINDS.get((known_version, kind))) is not None:
         hint += _other_structure(document.raw, current)
     path = "apiVersion" if known_version or kind in REMOVED_KINDS else "kind"
     return Complaint("unserved-version", path, f'no matches for kind "{kind}" in version "{version}"', hint)
+
+
+def _is_misspelt(group: str, kind: str) -> bool:
+    """Return whether the group is nearly that of Kubernetes which has the kind: `network.k8s.io` for an Ingress."""
+    meant = version_of_kind(kind).rpartition("/")[0]
+    return "." in meant and nearest_name(group, frozenset({meant})) is not None
 
 
 def _where_served(kind: str, version: str, release: int | None) -> str:
@@ -198,7 +193,7 @@ def _where_served(kind: str, version: str, release: int | None) -> str:
         return REMOVED_KINDS[kind]
     if release is not None and (first := first_release(version, kind)) is not None:
         return f"Kubernetes 1.{first} and later serve it"
-    return did_you_mean(kind, kinds_of_release(release))
+    return meant_kind(kind, kinds_of_release(release))
 
 
 def release_complaint(document: Document, release: int | None) -> Complaint | None:
@@ -237,11 +232,11 @@ def gate_complaint(kind: Kind, gates: GateSet) -> Complaint | None:
     return Complaint("unserved-version", "kind", message, gate_hint(gate, gates.release))
 
 
-def rejections(errors: Sequence[FieldError], gates: GateSet) -> Iterator[Complaint]:
+def rejections(errors: Sequence[FieldError], gates: GateSet, raw: Raw | None = None) -> Iterator[Complaint]:
     """Report the API server's errors in its words and order; of several about one field, the first has the hint."""
     hinted: set[str] = set()
     for error in errors:
-        hint = "" if error.path in hinted else hint_for(error, gates)
+        hint = "" if error.path in hinted else hint_for(error, gates, raw)
         if hint:
             hinted.add(error.path)
         yield Complaint("rejected", written_path(error.path), str(error), hint, api_server=True)
@@ -318,7 +313,7 @@ def check_custom_object(
     complete_metadata(obj, None, ANY_REQUEST, namespaced=kind.namespaced)
     part(obj, "metadata")["generation"] = 1
     validated = validate_custom_object(obj, rules)
-    yield from rejections(validated.errors, gates)
+    yield from rejections(validated.errors, gates, obj)
     if not validated.errors:
         warnings = [defined.warning] if defined.warning else []
         yield from warnings_given([*warnings, *finalizer_warnings(obj, None)])

@@ -16,7 +16,7 @@ import msgspec
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, check, collector
 from moorage.lint.facts.claim_offers import DeviceOffers
 from moorage.lint.facts.nearest_taint import how_to_match, nearest_taint, readable_taints
-from moorage.lint.hints import did_you_mean
+from moorage.lint.meant_words import did_you_mean
 from moorage.lint.rules.compared_values import device_taints_in
 from moorage.lint.subject import Complaint, Subject, claim_spec_of, device_requests
 from moorage.match.cel.parse.syntax import Call, Ident, Literal, Node

@@ -14,7 +14,7 @@ import msgspec
 from moorage.admit.world import missing_text
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
 from moorage.lint.finding import Severity, SourcePlace
-from moorage.lint.hints import did_you_mean
+from moorage.lint.meant_words import did_you_mean
 from moorage.lint.rules.spread import Domains
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject
 from moorage.match.label_keys import REQUIRED
