@@ -15,6 +15,7 @@ from moorage.model.kinds import KINDS, view_of
 from moorage.plan.departures import USER, Cause, Departure, DepartureLog
 from moorage.plan.difference.two_inputs import InputDiff
 from moorage.plan.evictions.forecast import forecast_evictions
+from moorage.plan.input.applying import keep_generated
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
@@ -302,6 +303,8 @@ def _update(simulation: Simulation, item: Item, current: Raw) -> None:
     rest = {name: value for name, value in item.raw.items() if name not in ("metadata", "status")}
     if item.kind is KINDS.POD:
         rest["spec"] = {**current["spec"], **rest["spec"]}
+    elif rest.get("spec") and current.get("spec"):
+        rest["spec"] = keep_generated(item.kind, rest["spec"], current["spec"])
     document = {**current, **rest, "metadata": merged}
     made = simulation.api.update(item.kind, document)
     status = item.raw.get("status")

@@ -39,6 +39,7 @@ from moorage.model.text.documents import Document, read_documents
 from moorage.model.text.positions import Location
 from moorage.model.types.core import ServiceAccount
 from moorage.model.types.meta import ObjectMeta
+from moorage.plan.input.applying import keep_generated
 from moorage.plan.input.hints import hints_of
 from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place, key_in_inventory, severity_of
 from moorage.plan.input.registry import InventoryRegistry, as_stored
@@ -325,6 +326,8 @@ class Reader:
         document = _checked(copy_document(sent), kind)
         check_types(draft.raw, kind)
         document["metadata"]["resourceVersion"] = as_stored(old.raw)["metadata"]["resourceVersion"]
+        if isinstance(document.get("spec"), dict) and isinstance(old.raw.get("spec"), dict):
+            document["spec"] = keep_generated(kind, document["spec"], copy_document(old.raw["spec"]))
         if kind is KINDS.POD:
             written = at_once(patch_object(registry, ref, Patch(STRATEGIC_MERGE, document), _OPTIONS))
         else:
