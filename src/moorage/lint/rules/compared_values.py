@@ -26,6 +26,7 @@ _MAX_VALUES_PER_KEY = 200
 _MAX_KEYS = 5_000
 _COMPARING_KINDS = ("PersistentVolume", "ResourceClaim", "ResourceClaimTemplate")
 NODE_TAINT, DEVICE_TAINT, LABEL = "taint", "device-taint", "label"
+_SHOWN = {NODE_TAINT: "taint", DEVICE_TAINT: "device taint", LABEL: "label"}
 _RULES = {NODE_TAINT: "taint-not-comparable", DEVICE_TAINT: "taint-not-comparable", LABEL: "label-not-comparable"}
 
 
@@ -163,7 +164,7 @@ def _not_comparable(where: str, fact: NodeValue, comparisons: list[_Comparison])
         yield placed(
             _RULES[where],
             fact,
-            f"{where} value {complaint}: it never matches {what} {first.operator} {first.value} of "
+            f"{_SHOWN[where]} value {complaint}: it never matches {what} {first.operator} {first.value} of "
             f"{first.place.described}{f' and {len(asking) - 1} more' if len(asking) > 1 else ''}",
             _advice(fact.value, noun),
         )
@@ -186,7 +187,7 @@ def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) ->
             fact,
             f"{fact.value} parses as a pre-release of {base} and sorts below it: it {outcome} {comparison.operator} "
             f"{comparison.value} of {comparison.place.described}",
-            f"publish the release on the {where} ({base}), or compare with a version below {base} on the pod's side",
+            f"publish the release on the {_SHOWN[where]} ({base}), or compare with a version below {base} on the pod's side",
         )
         return
 
