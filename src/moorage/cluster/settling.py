@@ -13,6 +13,7 @@ from moorage.cluster.cannot_start import CannotStart
 from moorage.control.framework.workloads import is_ready
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import FINISHED_PHASES
+from moorage.plan.report.node_lists import MAX_NAMED, shown_nodes
 
 _WORKLOADS = (
     KINDS.DEPLOYMENT,
@@ -24,6 +25,7 @@ _WORKLOADS = (
 )
 _LOOK_EVERY = 0.1
 _MAX_NAMED = 3
+_NODE = "node "
 #: How long refusals last that count: a new namespace has no service account for a moment.
 _PATIENCE = 3.0
 _FAILED_CREATE, _REPLICA_FAILURE = "FailedCreate", "ReplicaFailure"
@@ -57,7 +59,7 @@ async def settled(client: Client, seconds: float) -> str:
                     break
                 await asyncio.sleep(_LOOK_EVERY)
     except TimeoutError:
-        named = _listed([item.name for item in waiting])
+        named = _listed(list(_names(waiting)))
         return f"not everything is ready after {seconds:g} seconds: {named}"
     if waiting:
         refused = _listed([f"{item.name} has {item.pods}: {item.refusal}" for item in waiting], "; ")
@@ -68,6 +70,14 @@ async def settled(client: Client, seconds: float) -> str:
     return ""
 
 
+def _names(waiting: list[_Unsettled]) -> Iterator[str]:
+    """Return what is waited for; many nodes as one entry."""
+    nodes = [item.name.removeprefix(_NODE) for item in waiting if item.name.startswith(_NODE)]
+    if len(nodes) > MAX_NAMED:
+        yield shown_nodes(nodes)
+    yield from (item.name for item in waiting if len(nodes) <= MAX_NAMED or not item.name.startswith(_NODE))
+
+
 def _listed(names: list[str], between: str = ", ") -> str:
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     return between.join(names[:_MAX_NAMED]) + more
@@ -76,7 +86,7 @@ def _listed(names: list[str], between: str = ", ") -> str:
 async def _unsettled(client: Client) -> AsyncIterator[_Unsettled]:
     for node in (await client.list_all(KINDS.NODE)).items:
         if not is_ready(node.view):
-            yield _Unsettled(f"node {node.key}")
+            yield _Unsettled(f"{_NODE}{node.key}")
     refusals: dict[str, str] | None = None
     for kind in _WORKLOADS:
         for item in (await client.list_all(kind)).items:
