@@ -187,7 +187,8 @@ def _prereleases(where: str, fact: NodeValue, comparisons: list[_Comparison]) ->
             fact,
             f"{fact.value} parses as a pre-release of {base} and sorts below it: it {outcome} {comparison.operator} "
             f"{comparison.value} of {comparison.place.described}",
-            f"publish the release on the {_SHOWN[where]} ({base}), or compare with a version below {base} on the pod's side",
+            f"publish the release on the {_SHOWN[where]} ({base}), or compare with a version below {base} "
+            "on the pod's side",
         )
         return
 
