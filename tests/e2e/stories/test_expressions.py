@@ -31,7 +31,8 @@ def test_kernel_versions(stage: Stage, cluster: Cluster) -> None:
     failed = stage.metric("scheduler_cel_evaluation_errors_total")
     stage.create(pod("late", {"expression": f"taint.key == '{KERNEL}' && semver(taint.value).major() > 4"}))
     assert stage.why_pending("late") == (
-        f"0/3 nodes are available: 3 node(s) had untolerated taint {{{KERNEL}: v5-old}}. " + NOT_HELPFUL.format(3)
+        f"0/3 nodes are available: 3 node(s) had untolerated taint {{{KERNEL}: v5-old}} (the expression failed: No "
+        "Major.Minor.Patch elements found). " + NOT_HELPFUL.format(3)
     )
     assert stage.metric("scheduler_cel_evaluation_errors_total") > failed
     assert "semver(taint.value).major() > 4" in (cluster.home / "moorage.log").read_text()
