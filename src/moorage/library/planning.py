@@ -17,8 +17,9 @@ from moorage.library.manifests import (
 from moorage.model.gates import Component, GateSet
 from moorage.plan import node_changes
 from moorage.plan.departures import Departure, EvictionLoop
+from moorage.plan.explain.daemon_set import DaemonExplanation, explain_daemon_set
 from moorage.plan.explain.explanation import Explanation, explain_pod
-from moorage.plan.explain.target import TargetError, find_target
+from moorage.plan.explain.target import TargetError, daemon_set_named, find_target
 from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
 from moorage.plan.input.live_gates import gates_to_plan_with
@@ -80,10 +81,11 @@ class Plan(msgspec.Struct, frozen=True):
             raise MoorageError(f"there {'are several pods' if lines else 'is no pod'} {pod!r} in the plan")
         return lines[0].node
 
-    def explain(self, target: str, *, node: str = "") -> Explanation:
+    def explain(self, target: str, *, node: str = "") -> Explanation | DaemonExplanation:
         """Explain one pod of the plan's input: `pod/web-1`, `shop/web-1`, `deployment/web`. Raises MoorageError.
 
-        With `node`, that node is explained in full. Changes do not count: the input is explained as it was given.
+        With `node`, that node is explained in full. Changes do not count: the input is explained as it was given. The
+        answer about `daemonset/agent` is a `DaemonExplanation`.
         """
         return self._asked.explain(target, node=node)
 
@@ -109,10 +111,15 @@ class _Asked(msgspec.Struct, frozen=True):
             planner.load(sources_from(self.manifests), announces_updates=not self.kubeconfig)
         return planner
 
-    def explain(self, target: str, *, namespace: str = "", node: str = "", alone: bool = False) -> Explanation:
+    def explain(
+        self, target: str, *, namespace: str = "", node: str = "", alone: bool = False
+    ) -> Explanation | DaemonExplanation:
         planner = self.planner()
         simulation, inventory = planner.build(), planner.inventory
         with as_moorage_errors(TargetError):
+            daemon_set = daemon_set_named(inventory, target, namespace)
+            if daemon_set is not None:
+                return explain_daemon_set(simulation, inventory, daemon_set, node, alone=alone)
             found = find_target(simulation, inventory, target, namespace, alone=alone)
             return explain_pod(simulation, inventory, found, node)
 
@@ -197,11 +204,12 @@ def explain(
     seed: int = 0,
     kubeconfig: str | Path | None = None,
     context: str = "",
-) -> Explanation:
+) -> Explanation | DaemonExplanation:
     """Explain why one pod goes where it goes or nowhere, as `moorage explain` does. Raises MoorageError.
 
     `target` is `pod/web-1`, `web-1`, `shop/web-1` or a workload such as `deployment/web`. With `node` that node is
-    explained in full; with `alone` the pods before it in the queue are not placed first.
+    explained in full; with `alone` the pods before it in the queue are not placed first. The answer about a DaemonSet
+    is a `DaemonExplanation`: node by node whether there is a pod, and why not.
     """
     asked = _asked(manifests, gates, config, namespace or "default", seed, kubeconfig, context)
     return asked.explain(target, namespace=namespace, node=node, alone=alone)

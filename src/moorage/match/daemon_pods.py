@@ -5,17 +5,17 @@ ReplaceDaemonSetPodNodeNameNodeAffinity).
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from moorage.match.comparison import Unreadable
+from moorage.match.comparison import Objection, Unreadable
 from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
 from moorage.match.tolerations import TolerationSet, compile_tolerations
 from moorage.model.gates import GateSet
-from moorage.model.types.node import Node
+from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import PodSpec, Toleration
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
 
@@ -41,6 +41,18 @@ class DaemonFit(msgspec.Struct, frozen=True):
     should_continue: bool
 
 
+class DaemonObjections(NamedTuple):
+    """Why a node should get no pod: another node's name in the template, labels, and taints that are not tolerated."""
+
+    node_name: str
+    labels: list[Objection]
+    taints: list[Taint]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.node_name or self.labels or self.taints)
+
+
 class DaemonTemplate:
     """A DaemonSet's pod spec, compiled once and asked about every node."""
 
@@ -60,6 +72,21 @@ class DaemonTemplate:
             stays = not self.tolerations.untolerated(taints, (NO_EXECUTE,))
             return DaemonFit(should_run=False, should_continue=stays)
         return DaemonFit(should_run=True, should_continue=True)
+
+    def objections(self, node: Node) -> DaemonObjections:
+        """Return all that keeps the node from getting a pod; empty exactly when it should run one."""
+        name = node.metadata.name
+        return DaemonObjections(
+            self._node_name if self._node_name not in ("", name) else "",
+            self._affinity.objections(node.metadata.labels, name),
+            self.tolerations.untolerated(node.spec.taints, (NO_SCHEDULE, NO_EXECUTE)),
+        )
+
+    def sentences(self, objections: DaemonObjections) -> list[str]:
+        """Return a sentence for each objection, with the taint or the inequality."""
+        named = [f"the template asks for node {objections.node_name}"] if objections.node_name else []
+        taints = [self.tolerations.explain(taint) or "" for taint in objections.taints]
+        return [*named, *(why for why, _ in objections.labels), *taints]
 
     def unreadable_label(self, node: Node) -> Unreadable | None:
         """Describe a label of the node that keeps the pods away because it cannot be compared."""

@@ -39,6 +39,7 @@ from moorage.cli.shared import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from moorage.plan.explain.daemon_set import DaemonExplanation
     from moorage.plan.explain.explanation import Explanation
     from moorage.plan.planner import Planner
 
@@ -112,13 +113,15 @@ def command(
     Names every reason of every node, not only the first; the scores of the nodes that fit; whom preemption would evict;
     and the smallest changes that would make the pod fit, each of which was tried. deployment/NAME (and replicaset,
     statefulset, job, cronjob; short names too) counts its pods and explains the first that stays Pending, or the next
-    one it would create. node/NAME tells which pods are on a node, and of all others why they are not.
+    one it would create. daemonset/NAME tells of each node why it has or has not a pod; node/NAME tells which pods are
+    on a node, and of all others why they are not.
 
     \b
     Examples:
       moorage explain pod/web-1 -f cluster/
       moorage dump | moorage explain shop/web-1
       moorage explain deployment/web -f cluster/ -f web.yaml --node node-3
+      moorage explain daemonset/agent -f cluster/
       moorage explain node/node-3 -f cluster/
       moorage explain pod/web-1 --kubeconfig ~/.kube/config
       moorage explain pod/web-1 -f cluster/ --output html > web-1.html
@@ -190,11 +193,15 @@ def _load(planner: Planner, paths: tuple[str, ...], *, allows_empty: bool) -> No
     refuse_empty(inventory, paths, allows_empty=allows_empty)
 
 
-def _explain(planner: Planner, pod: str, namespace: str, node: str, *, alone: bool) -> Explanation:
+def _explain(planner: Planner, pod: str, namespace: str, node: str, *, alone: bool) -> Explanation | DaemonExplanation:
+    from moorage.plan.explain.daemon_set import explain_daemon_set
     from moorage.plan.explain.explanation import explain_pod
-    from moorage.plan.explain.target import find_target
+    from moorage.plan.explain.target import daemon_set_named, find_target
 
+    daemon_set = daemon_set_named(planner.inventory, pod, namespace)
     simulation, inventory = planner.build(), planner.inventory
+    if daemon_set is not None:
+        return explain_daemon_set(simulation, inventory, daemon_set, node, alone=alone)
     target = find_target(simulation, inventory, pod, namespace, alone=alone)
     return explain_pod(simulation, inventory, target, node)
 
@@ -211,14 +218,18 @@ def _node_lines(planner: Planner, name: str, form: str, *, alone: bool, everythi
     return NodeText(colour=coloured(colour), width=terminal_width(), everything=everything).lines(explanation)
 
 
-def _lines(explanation: Explanation, form: str, *, everything: bool, colour: str) -> Iterator[str]:
-    prepare_output(is_text=form == "text")
-    if form == "text":
-        from moorage.plan.explain.text import ExplanationText
-
-        text = ExplanationText(colour=coloured(colour), width=terminal_width(), everything=everything)
-        return text.lines(explanation)
+def _lines(explanation: Explanation | DaemonExplanation, form: str, *, everything: bool, colour: str) -> Iterator[str]:
+    from moorage.plan.explain.daemon_set import DaemonExplanation, plain_daemon_set
+    from moorage.plan.explain.daemon_text import DaemonText
     from moorage.plan.explain.explanation import plain
     from moorage.plan.report.plain import as_json
 
+    prepare_output(is_text=form == "text")
+    if form == "text":
+        text = DaemonText(colour=coloured(colour), width=terminal_width(), everything=everything)
+        if isinstance(explanation, DaemonExplanation):
+            return text.daemon_lines(explanation)
+        return text.lines(explanation)
+    if isinstance(explanation, DaemonExplanation):
+        return iter([as_json(plain_daemon_set(explanation))])
     return iter([as_json(plain(explanation))])

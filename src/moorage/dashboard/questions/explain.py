@@ -14,13 +14,14 @@ from typing import Any
 
 from moorage.columns.shape import Shape
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.plan.explain.daemon_set import DaemonExplanation, explain_daemon_set, plain_daemon_set
 from moorage.plan.explain.explanation import Explanation, explain_pod, plain
 from moorage.plan.explain.groups import Line, Refused
 from moorage.plan.explain.groups import families as families_of
 from moorage.plan.explain.node import explain_node, plain_node
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.remedy import remedy_of
-from moorage.plan.explain.target import Target, TargetError, find_target
+from moorage.plan.explain.target import Target, TargetError, daemon_set_named, find_target
 from moorage.plan.explain.text import verdict
 from moorage.plan.pod_lines import State
 from moorage.plan.report.plain import as_data
@@ -41,6 +42,11 @@ def pod(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
         raise BadQuestion('explain takes {"pod": "NAMESPACE/NAME" or "deployment/NAMESPACE/NAME"}, "node" and "alone"')
     simulation, inventory = base.simulation, base.planner.inventory
     try:
+        daemon_set = daemon_set_named(inventory, name)
+        if daemon_set is not None:
+            told = explain_daemon_set(simulation, inventory, daemon_set, node, alone=alone)
+            yield _daemon_set(told)
+            return
         target = find_target(simulation, inventory, name, alone=alone)
         explanation = explain_pod(simulation, inventory, target, node)
     except TargetError as error:
@@ -59,6 +65,17 @@ def pod(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
         "togetherRemedy": remedy(*explanation.together.changes) if explanation.together is not None else None,
         "done": True,
     }
+
+
+def _daemon_set(told: DaemonExplanation) -> Part:
+    """Return the explanation of a DaemonSet, with as many rows and names as a page shows."""
+    document = plain_daemon_set(told)
+    left = len(document["groups"]) - MAX_ROWS
+    document["groups"] = [
+        {**group, "count": len(group["nodes"]), "nodes": group["nodes"][:MAX_NAMES], "pods": group["pods"][:MAX_NAMES]}
+        for group in document["groups"][:MAX_ROWS]
+    ]
+    return {"explanation": document, "verdict": told.message, "leftOutRows": max(0, left), "done": True}
 
 
 def settled_pod(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:

@@ -84,7 +84,7 @@ def explain_node(simulation: Simulation, inventory: Inventory, name: str, *, alo
             groups.setdefault((pod.workload or pod.key, not pod.node), []).append(pod)
     asked = sorted(groups.items(), key=lambda entry: not entry[0][1])[:_MAX_ASKED]
     found = [
-        Elsewhere(pods[0].workload, tuple(pod.key for pod in pods), pending, _refusals(simulation, pods[0], slot))
+        Elsewhere(pods[0].workload, tuple(pod.key for pod in pods), pending, refusals_at(simulation, pods[0], slot))
         for (_, pending), pods in asked
     ]
     line = next(node_line for node_line in node_lines(simulation.cluster) if node_line.name == name)
@@ -109,7 +109,7 @@ def _is_daemon_elsewhere(pod: PlannedPod) -> bool:
     return pod.owner is not None and pod.owner.kind == "DaemonSet" and bool(pod.node)
 
 
-def _refusals(simulation: Simulation, pod: PlannedPod, slot: int) -> tuple[Refusal, ...]:
+def refusals_at(simulation: Simulation, pod: PlannedPod, slot: int) -> tuple[Refusal, ...]:
     """Return what every plugin that refuses the node says of the pod; empty if it could be there."""
     scheduler, cluster = simulation.scheduler, simulation.cluster
     if not pod.node and pod.reason != UNSCHEDULABLE:
@@ -130,11 +130,7 @@ def _asked(simulation: Simulation, record: PodRecord, slot: int) -> tuple[Refusa
     if candidates.rejection is not None:
         plugin, verdict = candidates.rejection
         return (Refusal(plugin.name, verdict),)
-    said = (
-        (item.plugin.name, item.plugin.explain(item.prepared.want, cluster, slot))
-        for item in candidates.filters
-        if not candidates.mask(item)[slot]
-    )
+    said = ((item.plugin.name, item.plugin.explain(item.prepared.want, cluster, slot)) for item in candidates.filters)
     return tuple(Refusal(name, verdict) for name, verdict in said if verdict is not None)
 
 

@@ -82,6 +82,12 @@ def find_target(
     return _of_cron_job(simulation, item) if kind == "CronJob" else _of_workload(simulation, inventory, item)
 
 
+def daemon_set_named(inventory: Inventory, text: str, namespace: str = "") -> Item | None:
+    """Return the DaemonSet that the text names; None if it names something else. Raises TargetError."""
+    kind, where, name = _parsed(text, namespace)
+    return _workload_named(inventory, kind, where, name) if kind == "DaemonSet" else None
+
+
 def node_named(text: str) -> str:
     """Return the node's name if the text names a node, such as `node/NAME`; else an empty string."""
     word, _, name = text.partition("/")

@@ -218,6 +218,16 @@ def test_what_makes_no_sense_is_said(question: str, arguments: dict[str, Any], m
     assert message in asked(question, built(node("n1"), pod("p")), **arguments)["error"]
 
 
+def test_a_daemon_set_is_explained_node_by_node() -> None:
+    odd = [node(f"n{i}", taints=[{"key": f"k{i}", "effect": "NoSchedule"}]) for i in range(MAX_ROWS + 5)]
+    alike = [node(f"a{i}") for i in range(MAX_NAMES + 5)]
+    told = asked("explain", built(*odd, *alike, workload("DaemonSet", "w", "1")), pod="daemonset/w")
+    first = told["explanation"]["groups"][0]
+    assert (first["state"], first["count"], len(first["nodes"])) == ("Running", MAX_NAMES + 5, MAX_NAMES)
+    assert (len(told["explanation"]["groups"]), told["leftOutRows"]) == (MAX_ROWS, 6)
+    assert told["verdict"] == "every node that should run a pod does"
+
+
 def test_pending_takes_no_arguments() -> None:
     assert "takes no arguments" in asked("pending", settled(node("n1")), pod="x")["error"]
 
@@ -240,8 +250,9 @@ def test_a_suggestion_changes_the_template_and_the_simulation_agrees() -> None:
 def remedies(*documents: Raw | str, name: str = "default/p") -> dict[str, dict[str, Any]]:
     """What to do, by the kind of change."""
     told = asked("explain", built(*documents), pod=name)
-    kinds = [one["kind"] for one in told["explanation"]["suggestions"]]
-    return dict(zip(kinds, told["remedies"], strict=True))
+    explanation = told["explanation"].get("pending") or told["explanation"]
+    kinds = [one["kind"] for one in explanation["suggestions"]]
+    return dict(zip(kinds, told.get("remedies") or [one["remedy"] for one in explanation["suggestions"]], strict=True))
 
 
 def test_tolerations_are_added_to_a_pod_on_its_own_and_nothing_else_is_changed_in_it() -> None:

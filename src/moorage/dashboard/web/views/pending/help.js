@@ -21,7 +21,7 @@ export function help(told) {
     return h(
       "div",
       { class: "stack" },
-      h("p", {}, `It would fit${where} with any one of these changes. Each was tried on the simulated cluster.`),
+      h("p", {}, `${told.subject ?? "It would fit"}${where} with any one of these changes. Each was tried on the simulated cluster.`),
       h("ol", { class: "help-list" }, cards.map((card) => h("li", {}, card.element))),
       unfinished(explanation),
     );

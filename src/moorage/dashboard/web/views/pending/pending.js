@@ -12,6 +12,7 @@ import { count } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
 import { failed, loading } from "../../parts/states.js";
 import { explainPod, pendingGroups } from "./asking.js";
+import { daemonSet } from "./daemon-set.js";
 import { detail, nothingChosen } from "./detail.js";
 import { GroupList } from "./groups.js";
 
@@ -151,6 +152,12 @@ export class PendingView extends HTMLElement {
       if (asking.signal.aborted) return;
       this.#told = told.explanation;
       this.#problem = "";
+      if (told.explanation.groups) {
+        this.#told = null;
+        replace(this.#detail, daemonSet(told, { again: () => this.#explain(pod, node) }));
+        announce(`${told.explanation.workload}: ${told.verdict}`);
+        return;
+      }
       this.#groups.selected = told.explanation.pod;
       replace(this.#detail, this.#gone, detail(told, { again: () => this.#explain(pod, node), group: this.#groups.groupOf(told.explanation.pod) }));
       announce(`${told.explanation.pod}: ${told.verdict}`);
