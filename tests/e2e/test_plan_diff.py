@@ -107,11 +107,19 @@ def test_file_that_is_called_live_is_a_file(repository: Path) -> None:
 
 
 def test_live_cluster_against_files_and_between_revisions(tmp_path: Path, repository: Path) -> None:
-    load = ("--load", str(write(tmp_path / "start.yaml", workload("Deployment", "web", "1", replicas=2))))
-    with UpProcess(tmp_path, "--nodes", "2", "--ephemeral", "--wait", *load) as cluster:
+    start = tmp_path / "start.yaml"
+    agent = workload("DaemonSet", "agent", "100m")
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+    scaler = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "h"}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler["spec"] = {"scaleTargetRef": target, "maxReplicas": 3}
+    write(start, workload("Deployment", "web", "1", replicas=2), agent, service, scaler)
+    with UpProcess(tmp_path, "--nodes", "2", "--ephemeral", "--wait", "--load", str(start)) as cluster:
         live = ("--kubeconfig", str(cluster.kubeconfig))
         against = plan(*live, "--diff", "live", "deploy/web.yaml")
         between = plan(*live, "--diff", "main:deploy", "deploy")
+        same = plan(*live, "--diff", "live", str(start))
+    assert same["whatIf"]["diff"]["objects"] == []
     assert against["whatIf"]["diff"]["old"] == "the live cluster"
     changed = next(one for one in against["whatIf"]["diff"]["objects"] if one["name"] == "web")
     assert {"path": "spec.replicas", "old": 2, "new": 12} in changed["fields"]

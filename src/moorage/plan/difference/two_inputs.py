@@ -24,7 +24,7 @@ from moorage.plan.simulation.simulation import Simulation
 _MAX_DESCRIBED, _MAX_FIELDS, _MAX_SHOWN_FIELDS = 40, 200, 4
 _MAX_VALUE = 60
 #: Annotations that tools write, not the user.
-_WRITTEN_BY_TOOLS = ("kubectl.kubernetes.io/", "deployment.kubernetes.io/", "moorage.")
+_WRITTEN_BY_TOOLS = ("kubectl.kubernetes.io/", "deployment.kubernetes.io/", "deprecated.daemonset.template.")
 _NOTHING = "(none)"
 
 
@@ -144,6 +144,8 @@ def _edits(changed: Mapping[Key, Item | None], inventory: Inventory) -> Iterator
         new = inventory.items.get(key)
         if new is None:
             continue
+        if old is None and inventory.is_live and not new.kind.read_by_plan:
+            continue  # the cluster may have it: such kinds are not read from it
         if old is None:
             yield ObjectChange(*key, Edit.ADDED)
         elif fields := tuple(_fields(old.raw, new.raw)):
