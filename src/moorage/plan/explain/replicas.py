@@ -13,11 +13,9 @@ from moorage.model.types.pod import Pod
 from moorage.plan.input.inventory import Inventory, Key
 from moorage.plan.outcome import FailedLine, failed_workloads, wanted_pods
 from moorage.plan.pod_lines import NOT_CREATED, REFUSED, PlannedPod, State
-from moorage.plan.report.node_lists import natural
+from moorage.plan.report.node_lists import MAX_NAMED, natural, shown_nodes
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.simulation import Simulation
-
-_MAX_NODES = 6
 
 
 class WaitingPods(msgspec.Struct, frozen=True):
@@ -65,9 +63,8 @@ class Replicas(msgspec.Struct, frozen=True):
         ordered = sorted(self.nodes.items(), key=lambda entry: (-entry[1], natural(entry[0])))
         if len(ordered) == 1:
             return f"on {ordered[0][0]}"
-        named = ", ".join(f"{count:,} on {node}" for node, count in ordered[:_MAX_NODES])
-        more = ordered[_MAX_NODES:]
-        return named + (f", {sum(count for _, count in more):,} on {len(more):,} more nodes" if more else "")
+        named = shown_nodes([f"{count:,} on {node}" for node, count in ordered])
+        return f"on {named}" if len(ordered) > MAX_NAMED else named
 
 
 def replicas_of(

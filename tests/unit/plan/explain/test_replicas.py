@@ -143,3 +143,9 @@ def test_strict_fails_for_pods_that_exist_or_are_refused(documents: list[Raw], c
     path.write_text("\n---\n".join(map(json.dumps, documents)))
     done = CliRunner().invoke(command, ["deploy/w", "--strict", "-f", str(path)], standalone_mode=False)
     assert done.return_value == code
+
+
+def test_many_nodes_are_counted_with_two_examples() -> None:
+    nodes = [node(f"n{number}", "1") for number in range(8)]
+    text = printed(*nodes, of_kind("Deployment", 8), target="Deployment/w")
+    assert text.startswith("Deployment default/w 8 of 8 pods exist: on 8 nodes, such as 1 on n0, 1 on n1 ")
