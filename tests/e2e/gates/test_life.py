@@ -149,7 +149,9 @@ def those_who_wait_say_why(phase: Life, feature: Feature) -> None:
     if feature is VERSIONS:
         # A pod that is new and has nothing of the feature: its volume has.
         phase.create(reader("rereads", "data"))
-        volumes = "0/4 nodes are available: 4 node(s) didn't match PersistentVolume's node affinity. "
+        volumes = (
+            f"0/4 nodes are available: 4 node(s) didn't match PersistentVolume's node affinity ({feature.obstacle}). "
+        )
         phase.is_pending_because("rereads", volumes + NOT_HELPFUL.format(4))
     assert phase.read("pod waits", "{.status.phase} {.spec.nodeName}") == "Pending "
 
