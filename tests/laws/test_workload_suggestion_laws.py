@@ -76,6 +76,8 @@ class World:
             ]
             for pod in waiting if self.lacking else ():
                 self.simulation.api.delete(KINDS.POD, pod.name, pod.namespace, grace_seconds=0)
+            self.simulation.work()
+            self.simulation.controllers.retry_refused()  # the quota has room again
             self.outcome = self.planner.plan(self.simulation)
 
     def recreate(self, document: Raw) -> None:

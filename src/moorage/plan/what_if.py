@@ -189,6 +189,7 @@ class WhatIf:
         self._remove_nodes(name for name in changes.removes if name in changes.drains)
         upgrade = upgrade_pool(simulation, changes.upgrade) if changes.upgrade is not None else None
         if until is None:
+            simulation.controllers.retry_refused()
             simulation.settle(self._awaits_eviction)
         else:
             simulation.run_until(max(self._log.start + until, simulation.clock.now))

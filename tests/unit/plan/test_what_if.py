@@ -253,3 +253,16 @@ def test_a_manifest_of_a_pod_that_runs_changes_nothing() -> None:
     assert difference.is_empty
     assert plan.where == {"p": "n1"}
     assert not [str(note) for note in plan.planner.inventory.notes if note.level == "error"]
+
+
+def test_a_larger_quota_lets_a_refused_pod_be_made() -> None:
+    """The StatefulSet tries again long after the plan came to rest, and it does not give up."""
+
+    def quota(cpu: str) -> Raw:
+        spec = {"hard": {"requests.cpu": cpu}}
+        return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": spec}
+
+    plan = Plan(node("a"), quota("500m"), workload("StatefulSet", "web", replicas=1))
+    assert plan.where == {}
+    plan.what_if(Changes(("quota",)), quota("1"))
+    assert plan.where == {"web-0": "a"}

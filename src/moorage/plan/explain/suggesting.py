@@ -95,17 +95,24 @@ class Suggesting:
             self._acceptance(record.pod),
         )
         worked = trials.worked(among) if among.any() else []
-        if self.is_foreign or not decision.is_pending or decision.reason != UNSCHEDULABLE:
+        is_refused = self._is_refused()
+        if self.is_foreign or decision.is_bound or (decision.reason != UNSCHEDULABLE and not is_refused):
             return self._help(trials, best_of(worked), among, record)
         worked += self._priority(decision, record)
         worked = [one for one in worked if not self._moves_sibling(one.change)]
-        whole = WorkloadTrials(self.simulation, self.target.pod, record.pod)
-        if not whole.now.lacking:  # its pods wait only as long as no other pod is placed first
+        whole = WorkloadTrials(
+            self.simulation,
+            self.target.pod,
+            record.pod,
+            at_turn=not decision.is_pending,
+            is_next=self.target.is_next,
+        )
+        if not whole.lacks:  # its pods wait only as long as no other pod is placed first
             return self._help(trials, best_of(worked), among, record)
         found = helping(worked, whole)
         if not self.node:
             found += [*other_strategy(whole), *fewer_replicas(whole)]
-            if self._is_refused():
+            if is_refused:
                 found += refusal_suggestions(whole, record.pod, self._acceptance(record.pod))
             found += more_nodes(whole, self._models(record.pod, among))
         found = in_order(found)

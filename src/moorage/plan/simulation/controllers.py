@@ -289,6 +289,11 @@ class Controllers:
             for key, message in loop.refused_creates.items():
                 yield loop.controller.watches[0], key, message
 
+    def retry_refused(self) -> None:
+        """Let controllers try at once what was refused, which they do by themselves within a quarter of an hour."""
+        for loop in self.loops.values():
+            loop.add(list(loop.refused_creates))
+
     def next_time(self, only: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> float:
         """Return when a key is due next, of some controllers, of all but some, or of all."""
         times = (

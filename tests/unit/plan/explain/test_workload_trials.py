@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod, running, workload
@@ -102,3 +103,45 @@ def test_the_manifest_of_a_job_keeps_what_cannot_change() -> None:
     (found,) = [one.remedy for one in told.suggestions if one.change.kind is ChangeKind.REPLICAS]
     assert found is not None
     assert yaml.safe_load(found.manifest)["spec"]["selector"]["matchLabels"]
+
+
+URGENT = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}
+CLOSED = {"key": "x", "effect": "NoSchedule"}
+
+
+@pytest.mark.parametrize(
+    ("target", "documents"),
+    [
+        ("p", [running("low", "n1", cpu="3"), pod("p", "2", priorityClassName="urgent")]),
+        (
+            "deployment/web",
+            [
+                running("low", "n1", cpu="1"),
+                workload("Deployment", "web", "2", pods={"priorityClassName": "urgent"}, replicas=1),
+            ],
+        ),
+    ],
+    ids=["a pod at its turn", "the next replica"],
+)
+def test_where_others_would_have_to_leave_changes_that_spare_them_are_suggested(
+    target: str, documents: list[Raw]
+) -> None:
+    told = explained(node("n1"), node("n2", taints=[CLOSED]), URGENT, *documents, pod=target)
+    assert Standing.PREEMPTS in (told.standing, told.next)
+    assert summaries(told) == [
+        "cpu 2 → at most 1 (lower by 1)",
+        "add a toleration for x: Exists, NoSchedule",
+        "remove the taint x:NoSchedule from node n2",
+        "1 more node like n1",
+    ]
+    assert not any(one.worse or one.change.recreates for one in told.suggestions)
+
+
+def test_a_change_that_makes_others_leave_says_who() -> None:
+    """The first pod has room on the node that the change opens; the second one preempts."""
+    web = workload(
+        "Deployment", "web", pods={"priorityClassName": "urgent", "nodeSelector": {"disk": "ssd"}}, replicas=2
+    )
+    told = explained(node("n1", disk="hdd"), running("low", "n1", cpu="3"), URGENT, web, pod="deployment/web")
+    assert summaries(told) == ["nodeSelector disk: ssd → hdd", "label node n1 with disk=ssd (now hdd)"]
+    assert all(one.worse == ("default/low would be evicted, and nothing recreates it",) for one in told.suggestions)

@@ -176,12 +176,6 @@ def unbound_claims(world: World, stateful_set: Object) -> list[str]:
     return [one.name for one in claims if not one.view.spec.volumeName and pattern.fullmatch(one.name)]
 
 
-def retry_refused(simulation: Simulation) -> None:
-    """Let controllers try again at once what was refused, as they do after some time."""
-    for loop in simulation.controllers.loops.values():
-        loop.add(list(loop.refused_creates))
-
-
 def _change_node(simulation: Simulation, node: Node) -> None:
     found = simulation.api.get(KINDS.NODE, node.metadata.name)
     raw: Raw = overlay(found.raw, document_of(found.view), document_of(node))

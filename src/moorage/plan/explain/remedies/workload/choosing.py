@@ -93,7 +93,7 @@ def fewer_replicas(trials: WorkloadTrials) -> Iterator[Suggestion]:
         return
     kind = kind_of_workload(key.kind)
     owner = trials.simulation.world.get(kind, f"{key.namespace}/{key.name}")
-    if owner is None:
+    if owner is None or not trials.now.lacking:
         return
     wanted = getattr(owner.view.spec, field)
     wanted = 1 if wanted is None else int(wanted)
@@ -114,7 +114,7 @@ def fewer_replicas(trials: WorkloadTrials) -> Iterator[Suggestion]:
             move=(wanted - number) / wanted,
         )
         effect = trials.try_changes(change)
-        if effect is not None and not effect.lacking:
+        if effect is not None and trials.is_solved(effect):
             yield with_effect(Suggestion(change, ()), effect, trials)
             return
 
@@ -153,7 +153,7 @@ def other_strategy(trials: WorkloadTrials) -> Iterator[Suggestion]:
 def more_nodes(trials: WorkloadTrials, models: Iterable[str]) -> Iterator[Suggestion]:
     """Suggest the smallest number of nodes like one that there is with which all pods fit."""
     for like in list(models)[:_MAX_MODELS]:
-        most = min(trials.now.lacking, _MAX_ADDED)
+        most = min(trials.now.lacking or trials.now.harmed, _MAX_ADDED)
         best = _added(trials, like, most)
         if best is None:
             continue
@@ -179,4 +179,5 @@ def _added(trials: WorkloadTrials, like: str, number: int) -> Suggestion | None:
         move=number,
     )
     effect = trials.try_changes(change)
-    return with_effect(Suggestion(change, ()), effect, trials) if effect is not None and not effect.lacking else None
+    is_enough = effect is not None and trials.is_solved(effect)
+    return with_effect(Suggestion(change, ()), effect, trials) if effect is not None and is_enough else None

@@ -5,7 +5,7 @@ that are worse off then are named. A copy is a fork of this process, which costs
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -20,7 +20,6 @@ from moorage.plan.explain.remedies.workload.carrying_out import (
     delete_waiting,
     keeps_waiting_pods,
     kind_named,
-    retry_refused,
     template_owner,
     workload_of,
 )
@@ -48,21 +47,22 @@ class Effect(msgspec.Struct, frozen=True):
     deleted: bool = False
     used: dict[str, dict[str, str]] = {}  # of the quotas of its namespace, by name
     nodes: tuple[str, ...] = ()  # where its new pods are
+    harmed: int = 0  # pods of others that are worse off, also those that are without any change
 
 
 class WorkloadTrials:
-    """Tries changes of one workload on copies of a simulation that has settled; `pod` is one of its pods.
+    """Tries changes of one workload on copies of a simulation; `pod` is one of its pods, `before` its view.
 
-    With `build`, the simulation itself cannot go on: copies begin with the input, and changes are made before any pod
-    is placed.
+    All pods are placed before a change is made, unless it is the pod's turn (`at_turn`), which makes others leave. A
+    pod that `is_next` was asked for only to explain it: the change is made first, then one more replica is asked for.
     """
 
     def __init__(
-        self, simulation: Simulation, pod: PlannedPod, before: Pod, build: Callable[[], Simulation] | None = None
+        self, simulation: Simulation, pod: PlannedPod, before: Pod, *, at_turn: bool = False, is_next: bool = False
     ) -> None:
         self.simulation, self.pod, self.before = simulation, pod, before
         self.key = workload_of(pod)
-        self._build = build
+        self._at_turn, self._is_next = at_turn and not is_next, is_next
         self._until = time.monotonic() + MAX_SECONDS
         self._left = MAX_TRIALS
         self.ran_out = False
@@ -83,9 +83,21 @@ class WorkloadTrials:
         worse = {uid: text for uid, text in effect.worse.items() if uid not in self.now.worse}
         return msgspec.structs.replace(effect, worse=worse)
 
+    @property
+    def lacks(self) -> bool:
+        """Whether there is anything to help: pods of the workload wait, or others have to leave for them."""
+        return bool(self.now.lacking or self.now.harmed)
+
     def is_better(self, effect: Effect) -> bool:
-        """Return whether fewer pods of the workload wait than without the changes."""
-        return effect.lacking < self.now.lacking
+        """Return whether fewer pods of the workload wait than without the changes, or fewer have to leave for them."""
+        return effect.lacking < self.now.lacking or (not self.now.lacking and self._spares(effect))
+
+    def is_solved(self, effect: Effect) -> bool:
+        """Return whether no pod of the workload waits any more, and none has to leave where that is the matter."""
+        return not effect.lacking and (bool(self.now.lacking) or not effect.harmed)
+
+    def _spares(self, effect: Effect) -> bool:
+        return not effect.lacking and effect.harmed < self.now.harmed
 
     def _tried(self, changes: Sequence[Change]) -> Effect | None:
         seconds = self._until - time.monotonic()
@@ -102,9 +114,13 @@ class WorkloadTrials:
 
     def _effect(self, changes: Sequence[Change]) -> Effect | None:
         """Play the changes: this is a copy of the process."""
-        simulation = self._build() if self._build is not None else self.simulation
-        if self._build is None:
-            simulation.scheduling.follow = lambda action: None
+        simulation = self.simulation
+        simulation.api.actor = ""
+        simulation.scheduling.follow = lambda action: None
+        if self._at_turn:
+            simulation.scheduler.queue.activate(self.pod.key)
+        else:
+            self._scale(-1)
             simulation.settle()
         watch = _PodWatch(simulation, self.key)
         known = len(simulation.order)
@@ -117,8 +133,11 @@ class WorkloadTrials:
             if changes:
                 carry_out(simulation, changes, self.pod, self.before)
                 simulation.work()
-                retry_refused(simulation)
+                simulation.controllers.retry_refused()
             simulation.settle(awaits_eviction)
+            if self._is_next:
+                self._scale(1)
+                simulation.settle(awaits_eviction)
             if changes and changes[-1].pod is not None and self._keeps_waiting_pods():
                 for _ in range(_MAX_STUCK):  # a StatefulSet makes one pod after the other
                     if not lacking(simulation, self.key) or not delete_waiting(simulation, self.key):
@@ -130,7 +149,16 @@ class WorkloadTrials:
         if simulation.stopped and changes:
             return None
         used = _used(simulation, self.key.namespace)
-        return Effect(lacking(simulation, self.key), watch.worse(), deleted, used, watch.nodes())
+        worse = watch.worse()
+        return Effect(lacking(simulation, self.key), worse, deleted, used, watch.nodes(), len(worse))
+
+    def _scale(self, difference: int) -> None:
+        """Take the replica back that was asked for, or ask for it again."""
+        owner = template_owner(self.simulation, self.pod) if self._is_next else None
+        if owner is not None:
+            field = "parallelism" if owner.kind is KINDS.JOB else "replicas"
+            number = max((getattr(owner.view.spec, field) or 0) + difference, 0)
+            self.simulation.api.patch(owner.kind, owner.name, owner.namespace, {"spec": {field: number}})
 
     def _keeps_waiting_pods(self) -> bool:
         owner = template_owner(self.simulation, self.pod)
