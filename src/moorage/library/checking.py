@@ -1,6 +1,6 @@
 """`moorage.lint`, `moorage.admit` and `moorage.tolerates`: what the API server and the matchers say, as objects."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,14 +13,17 @@ from moorage.library.manifests import (
     Manifest,
     Manifests,
     MoorageError,
+    Texts,
     as_moorage_errors,
     gates_of,
     object_from,
     sources_from,
+    texts_of,
 )
 from moorage.lint.catalogue import SelectionError, selected_rules
 from moorage.lint.engine import Linter, Run
 from moorage.lint.finding import Finding, Severity
+from moorage.lint.report.documents import needs_data, summary_data
 from moorage.lint.report.form import LintSummary, Problem
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.kubernetes_version import minor_version
@@ -30,17 +33,24 @@ from moorage.model.types.pod import Toleration
 
 
 class LintReport(msgspec.Struct, frozen=True):
-    """What was found. `problems` are sources that could not be read or are empty; `objects` counts what was checked.
+    """What was found. Fields have the names of `moorage lint -o json`.
 
-    `ignored` are the findings that `# moorage: ignore RULE` comments cover; `ignore_mistakes` tells of comments that
-    name no rule, or one that does not exist.
+    `problems` are sources that could not be read or are empty, `needs` which features and releases the input needs,
+    `summary` the totals. `ignored` are the findings that `# moorage: ignore RULE` comments cover; `ignore_mistakes`
+    tells of comments that name no rule, or one that does not exist.
     """
 
     findings: tuple[Finding, ...]
     problems: tuple[Problem, ...]
-    objects: int
+    needs: dict[str, Any]
+    summary: dict[str, Any]
     ignored: tuple[Finding, ...] = ()
     ignore_mistakes: tuple[str, ...] = ()
+
+    @property
+    def objects(self) -> int:
+        """How many objects were checked."""
+        return int(self.summary["objects"])
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -71,8 +81,8 @@ def lint(
     manifests: Manifests,
     *,
     gates: Gates | None = None,
-    select: Iterable[str] = (),
-    ignore: Iterable[str] = (),
+    select: Texts = (),
+    ignore: Texts = (),
     strict: bool = False,
     allow_empty: bool = False,
     kubernetes_version: str | None = None,
@@ -84,7 +94,7 @@ def lint(
     checks for that release: its gates, their defaults, and the versions that it serves.
     """
     with as_moorage_errors(SelectionError, ValueError):
-        rules = selected_rules(select, ignore)
+        rules = selected_rules(texts_of(select, "select"), texts_of(ignore, "ignore"))
         release = None if kubernetes_version is None else minor_version(kubernetes_version)
     collected, problems = _Collecting(), list[Problem]()
     linter = Linter(gates_of(gates, release), rules, strict=strict)
@@ -93,7 +103,8 @@ def lint(
     return LintReport(
         tuple(finding for finding in collected.findings if not finding.ignored),
         tuple(problems),
-        outcome.objects,
+        needs_data(outcome),
+        summary_data(outcome),
         tuple(finding for finding in collected.findings if finding.ignored),
         tuple(map(str, linter.ignores.mistakes)),
     )
@@ -139,6 +150,8 @@ def tolerates(
     given: Any = tolerations
     if isinstance(tolerations, Mapping):
         given = (tolerations["spec"] or {}).get("tolerations") or [] if "spec" in tolerations else [tolerations]
+    if not all(isinstance(one, Mapping) for one in given):
+        raise MoorageError("tolerations are mappings: one, a list of them, or a Pod")
     with as_moorage_errors(ConversionError):
         views = [convert_view(dict(one), Toleration) for one in given]
         wanted = convert_view(_taint(taint) if isinstance(taint, str) else dict(taint), Taint)

@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Self
 
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings
-from moorage.library.manifests import Gates, as_moorage_errors, gates_of
+from moorage.library.manifests import Gates, Paths, Texts, as_moorage_errors, gates_of, texts_of
 from moorage.library.planning import read_config
 from moorage.model.gates import Component
 from moorage.run.devices.spec import DeviceSpecError, parse_devices
@@ -32,10 +32,10 @@ class Cluster:
         *,
         nodes: int = 3,
         gates: Gates | None = None,
-        load: Iterable[str | Path] = (),
+        load: Paths = (),
         data_dir: str | Path | None = None,
         config: str | Path | None = None,
-        controllers: Iterable[str] = ("*",),
+        controllers: Texts = ("*",),
         devices: str = "",
         bind_address: str = "127.0.0.1",
         port: int = 0,
@@ -52,8 +52,8 @@ class Cluster:
             bind_address=bind_address,
             port=port,
             kubeconfig=None,
-            manifests=tuple(map(str, load)),
-            controllers=tuple(controllers),
+            manifests=texts_of(load, "load"),
+            controllers=texts_of(controllers, "controllers"),
             devices=sets,
         )
         self._plane: ControlPlane | None = None

@@ -1,7 +1,8 @@
 """`moorage.plan` and `moorage.explain`: where pods land and why, as objects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -9,10 +10,14 @@ from moorage.library.manifests import (
     Gates,
     Manifests,
     MoorageError,
+    Texts,
     as_moorage_errors,
     gates_of,
     named_gates,
+    one_or_many,
+    read_bytes,
     sources_from,
+    texts_of,
 )
 from moorage.model.gates import Component, GateSet
 from moorage.plan import node_changes
@@ -23,40 +28,55 @@ from moorage.plan.explain.target import TargetError, daemon_set_named, find_targ
 from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_cluster import NoLiveCluster, load_live, read_live_cluster
 from moorage.plan.input.live_gates import gates_to_plan_with
-from moorage.plan.outcome import FailedLine, NodeLine, Preempted, is_trouble
+from moorage.plan.outcome import FailedLine, NodeLine, Outcome, Preempted, is_trouble
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.pod_lines import PodLine, State
+from moorage.plan.report.plain import plain, summary
 from moorage.plan.rollout import Rollout
 from moorage.plan.what_if import Changes, Difference
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """Where every pod lands. With changes: where it lands after them, and `difference` says what they did.
+class Plan(msgspec.Struct, frozen=True, rename="camel"):
+    """Where every pod lands. With changes: where it lands after them, and `what_if` says what they did.
 
-    `pods` has every pod exactly once, with its `state` (a `moorage.State`): pods of the input, those that controllers
-    made, and those that were refused. `failed` are workloads of whose pods the API server refuses some, `preempted`
-    pods that had to go, `evicted` those that taints evict without any change, `loops` the workloads of which that
-    never ends, `notes` remarks on the input. `rejected` and `unreadable` count objects and sources that are not part of
-    the plan. `headroom` has for each workload how many more of its pods fit, if that was asked for; `no_headroom` why
-    that cannot be told of others.
+    Fields have the names of `moorage plan -o json`, in Python's spelling. `pods` has every pod exactly once, with its
+    `state`: pods of the input, those that controllers made, and those that were refused. `summary` has the numbers,
+    `failed_creates` the workloads of whose pods the API server refuses some, `preempted` pods that had to go, `evicted`
+    those that taints evict without any change, `eviction_loops` the workloads of which that never ends, `notes` remarks
+    on the input. `headroom` has for each workload how many more of its pods fit, if that was asked for;
+    `headroom_unknown` why that cannot be told of others.
     """
 
+    summary: dict[str, Any]
     pods: tuple[PodLine, ...]
     nodes: tuple[NodeLine, ...]
-    failed: tuple[FailedLine, ...]
-    preempted: tuple[Preempted, ...]
     evicted: tuple[Departure, ...]
-    loops: tuple[EvictionLoop, ...]
+    eviction_loops: tuple[EvictionLoop, ...]
+    preempted: tuple[Preempted, ...]
+    failed_creates: tuple[FailedLine, ...]
     notes: tuple[Note, ...]
-    difference: Difference | None
-    rollout: Rollout | None
-    rejected: int
-    unreadable: int
     headroom: dict[str, int]
-    no_headroom: dict[str, str]
+    headroom_unknown: dict[str, str]
+    what_if: Difference | None
+    rollout: Rollout | None
+    _outcome: Outcome
     _asked: "_Asked"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `moorage plan -o json` prints, as plain data."""
+        return plain(self._outcome, self.what_if, self.rollout)
+
+    @property
+    def rejected(self) -> int:
+        """How many objects are not part of the plan because the API server would refuse them."""
+        return self._outcome.rejected
+
+    @property
+    def unreadable(self) -> int:
+        """How many files could not be read."""
+        return self._outcome.unreadable
 
     @property
     def pending(self) -> tuple[PodLine, ...]:
@@ -70,7 +90,7 @@ class Plan(msgspec.Struct, frozen=True):
     def is_complete(self) -> bool:
         """True if every pod runs somewhere and stays there, nothing was refused, and the rollout completes."""
         stops = self.rollout is not None and not self.rollout.completes
-        return not (self.failed or self.rejected or self.unreadable or stops or any(map(is_trouble, self.pods)))
+        return not (self.failed_creates or self.rejected or self.unreadable or stops or any(map(is_trouble, self.pods)))
 
     def node_of(self, pod: str) -> str:
         """Return the node of a pod, `name` or `namespace/name`; empty if it is on none. Raises MoorageError."""
@@ -134,11 +154,11 @@ def plan(
     kubeconfig: str | Path | None = None,
     context: str = "",
     change: Manifests = (),
-    taint: Iterable[str] = (),
-    untaint: Iterable[str] = (),
-    drain: Iterable[str] = (),
-    remove: Iterable[str] = (),
-    cordon: Iterable[str] = (),
+    taint: Texts = (),
+    untaint: Texts = (),
+    drain: Texts = (),
+    remove: Texts = (),
+    cordon: Texts = (),
     scale: Mapping[str, int] | None = None,
     add_nodes: int | None = None,
     like: str = "",
@@ -151,7 +171,7 @@ def plan(
     `manifests` are nodes, pods, workloads and whatever else the pods' places depend on; with `kubeconfig` they are
     a change of a live cluster, which is only read; it is planned with its own gates, but for those in `gates`.
     `change`, `taint`, `untaint`, `drain`, `remove`, `cordon`, `scale` (`{"deployment/web": 5}`) and `add_nodes`,
-    which are `like` a node, are what if: the result is the plan after them, and `difference` tells what they did.
+    which are `like` a node, are what if: the result is the plan after them, and `what_if` tells what they did.
     `rollout` names a workload, such as `deployment/web`, whose update (to its template in `change`, or a restart)
     is played; the result is in `rollout`. `at` is a duration, such as `10m`: the plan shows the state after so much
     time. With `headroom`, the plan says how many more pods of each workload fit. `config` is a
@@ -163,33 +183,39 @@ def plan(
         until = node_changes.parse_time(at)
         changes = Changes(
             tuple(source.name for source in sources),
-            tuple(map(node_changes.parse_taint, taint)),
-            tuple(map(node_changes.parse_untaint, untaint)),
-            tuple(drain),
-            tuple(remove),
-            tuple(node_changes.parse_scale(f"{workload}={replicas}") for workload, replicas in (scale or {}).items()),
-            tuple(cordon),
+            tuple(map(node_changes.parse_taint, texts_of(taint, "taint"))),
+            tuple(map(node_changes.parse_untaint, texts_of(untaint, "untaint"))),
+            texts_of(drain, "drain"),
+            texts_of(remove, "remove"),
+            tuple(map(node_changes.parse_scale, _scales(scale))),
+            texts_of(cordon, "cordon"),
             node_changes.parse_added_nodes(add_nodes, like),
         )
         planner = asked.planner(with_manifests=not kubeconfig)
         simulation = planner.build(lives=until is not None)
         outcome, difference, played = planner.answer(simulation, changes, sources, rollout, until, headroom=headroom)
     return Plan(
+        summary=summary(outcome),
         pods=tuple(outcome.pods),
         nodes=tuple(outcome.nodes),
-        failed=tuple(outcome.failed),
-        preempted=tuple(outcome.preempted),
         evicted=tuple(outcome.evicted),
-        loops=tuple(outcome.loops),
+        eviction_loops=tuple(outcome.loops),
+        preempted=tuple(outcome.preempted),
+        failed_creates=tuple(outcome.failed),
         notes=tuple(outcome.notes),
-        difference=difference,
-        rollout=played,
-        rejected=outcome.rejected,
-        unreadable=outcome.unreadable,
         headroom=outcome.headroom,
-        no_headroom=outcome.no_headroom,
+        headroom_unknown=outcome.no_headroom,
+        what_if=difference,
+        rollout=played,
+        _outcome=outcome,
         _asked=asked,
     )
+
+
+def _scales(scale: Mapping[str, int] | None) -> list[str]:
+    if scale is not None and not isinstance(scale, Mapping):
+        raise MoorageError(f'scale is a mapping such as {{"deployment/web": 5}}, not {type(scale).__name__}')
+    return [f"{workload}={replicas}" for workload, replicas in (scale or {}).items()]
 
 
 def explain(
@@ -225,8 +251,7 @@ def _asked(
     context: str,
 ) -> _Asked:
     switched = gates_of(gates)
-    # An iterator can be read once, and a plan may be explained later.
-    kept = manifests if isinstance(manifests, str | Path | dict) else tuple(manifests)
+    kept = tuple(one_or_many(manifests))  # an iterator can be read once, and a plan may be explained later
     settings = Settings(switched, seed, read_config(config, switched), namespace)
     return _Asked(kept, settings, str(kubeconfig or ""), context, named_gates(gates))
 
@@ -236,6 +261,6 @@ def read_config(config: str | Path | None, gates: GateSet) -> Configuration:
     if config is None:
         return DEFAULT_CONFIGURATION
     is_text = isinstance(config, str) and "\n" in config
-    with as_moorage_errors(OSError, ConfigurationError):
-        text = str(config).encode() if is_text else Path(config).read_bytes()
+    text = str(config).encode() if is_text else read_bytes(config)
+    with as_moorage_errors(ConfigurationError):
         return load_configuration(text, "<config>" if is_text else str(config), gates)

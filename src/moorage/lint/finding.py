@@ -95,6 +95,33 @@ class Finding(msgspec.Struct, frozen=True):
     also_at: list[SourcePlace] = msgspec.field(default_factory=list)
 
     @property
+    def file(self) -> str:
+        return self.place.source
+
+    @property
+    def line(self) -> int:
+        return self.place.line
+
+    @property
+    def column(self) -> int:
+        return self.place.column
+
+    @property
+    def object(self) -> str:
+        return self.place.object
+
+    @property
+    def path(self) -> str:
+        return self.place.path
+
+    @property
+    def documentation(self) -> str:
+        """The page about the rule."""
+        from moorage.lint.catalogue import rules
+
+        return rules()[self.rule].page
+
+    @property
     def message_and_hint(self) -> str:
         parts = (self.message, self.also, f"hint: {self.hint}" if self.hint else "")
         return "\n".join(part for part in parts if part)

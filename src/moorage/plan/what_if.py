@@ -5,6 +5,7 @@ A `Difference` has the pods that left, their successors, and all other pods of w
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -41,13 +42,20 @@ from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_repli
 from moorage.plan.simulation.simulation import Simulation
 
 
+class Blocked(NamedTuple):
+    """A pod that a drain cannot evict, and why."""
+
+    pod: str
+    message: str
+
+
 class Difference(msgspec.Struct):
     """Before and after. `placed`, `pending` and `failed` are pods that replace none of those that left."""
 
     changes: tuple[str, ...]
     before: Outcome
     departures: list[Departure]
-    blocked: list[tuple[str, str]]
+    blocked: list[Blocked]
     placed: list[PodLine]
     pending: list[PodLine]
     failed: list[PodLine] = []  # those that their kubelets refuse
@@ -99,7 +107,7 @@ def difference_of(
             placed.append(pod)
     refused = {pod.key for pod in before.of_state(State.FAILED)}
     failed = [pod for pod in updated.pods if pod.state is State.FAILED and pod.key not in refused]
-    return Difference(tuple(changes), before, departures, list(blocked), placed, pending, failed)
+    return Difference(tuple(changes), before, departures, [Blocked(*one) for one in blocked], placed, pending, failed)
 
 
 class Changes(msgspec.Struct, frozen=True):

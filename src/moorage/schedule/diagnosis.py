@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from moorage.schedule.candidates import Candidates
-from moorage.schedule.framework.plugin import Mask, Verdict
+from moorage.schedule.framework.plugin import Code, Mask, Verdict
 from moorage.schedule.local_answers import Filter
 
 NO_NODES = "no nodes available to schedule pods"
@@ -109,3 +109,15 @@ class Refusal(msgspec.Struct, frozen=True):
 
     plugin: str
     verdict: Verdict
+
+    @property
+    def code(self) -> Code:
+        return self.verdict.code
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        return self.verdict.reasons
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        return self.verdict.details

@@ -37,7 +37,7 @@ def test_input_may_be_paths_text_and_objects(tmp_path: Path) -> None:
     assert moorage.plan(iter([NODE, POD])).explain("web").node == "n1"
     for given in (POD, TEXT, tmp_path / "pod.yaml"):
         assert isinstance(moorage.admit(given), Admitted)
-    with pytest.raises(TypeError, match="not int"):
+    with pytest.raises(moorage.MoorageError, match="not int"):
         moorage.plan([7])  # type: ignore[list-item]
 
 
@@ -49,7 +49,7 @@ def test_what_is_given_is_not_changed() -> None:
 
 
 def test_a_plan_says_what_is_wrong_with_its_input() -> None:
-    plan = moorage.plan([NODE, {**POD, "spec": {}}, "no/such/file.yaml"])
+    plan = moorage.plan([NODE, {**POD, "spec": {}}, "not: [an object\n"])
     assert (plan.rejected, plan.unreadable, plan.is_complete) == (1, 1, False)
     assert any("spec.containers: Required value" in note.message for note in plan.notes)
     with pytest.raises(moorage.MoorageError, match="is no pod 'web'"):
@@ -60,7 +60,7 @@ def test_what_if() -> None:
     other = {**NODE, "metadata": {"name": "n2"}}
     running = {**POD, "spec": {**POD["spec"], "nodeName": "n1"}, "status": {"phase": "Running"}}
     plan = moorage.plan([NODE, other, running], taint=["n1=sick:NoExecute"])
-    assert plan.difference is not None
+    assert plan.what_if is not None
     assert [line.name for line in plan.pods if line.node == "n1"] == []
     with pytest.raises(moorage.MoorageError, match="is not of the form"):
         moorage.plan([NODE], taint=["n1"])
@@ -80,7 +80,7 @@ def test_a_live_cluster_is_planned_with_changes() -> None:
     with moorage.Cluster(nodes=1) as cluster:
         plan = moorage.plan(POD, kubeconfig=cluster.kubeconfig)
     assert plan.node_of("web") == "node-1"
-    assert plan.difference is not None
+    assert plan.what_if is not None
 
 
 def test_mistakes_are_one_exception() -> None:

@@ -185,7 +185,7 @@ def _lint(
     def on_problem(problem: Problem) -> None:
         if progress is not None:
             progress.clear()
-        say(f"{problem.source}: {problem.reason}")
+        say(f"{problem.file}: {problem.reason}")
 
     run = Run(linter, _form(form, write, colour), on_problem, allows_empty=allows_empty, shows_ignored=shows_ignored)
     try:

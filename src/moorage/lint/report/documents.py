@@ -51,45 +51,53 @@ class JsonForm(_JsonList):
         for finding in findings:
             self._add("  ", _finding(finding))
         if problem is not None:
-            self._problems.append({"file": problem.source, "reason": problem.reason})
+            self._problems.append({"file": problem.file, "reason": problem.reason})
 
     def end(self, outcome: LintSummary) -> None:
-        acceptance = outcome.acceptance
-        needs = {
-            "gates": [
-                {
-                    "gate": requirement.gate.name,
-                    "feature": requirement.gate.feature,
-                    "acceptedFrom": _version(requirement.gate.accepted_from()),
-                    "onByDefaultFrom": _version(requirement.gate.accepted_by_default_from()),
-                    "otherwise": requirement.otherwise,
-                    "firstNeededAt": _place(requirement.place),
-                }
-                for requirement in outcome.requirements
-            ],
-            "acceptedFrom": _version(acceptance.first) if acceptance else None,
-            "acceptedByDefaultFrom": _version(acceptance.by_default) if acceptance else None,
-            "withGates": list(acceptance.gates) if acceptance else [],
-            "rejectedForOtherReasons": outcome.rejected_otherwise,
-            "sentence": acceptance.sentence if acceptance else "",
-        }
-        summary = {
-            "files": outcome.sources,
-            "objects": outcome.objects,
-            "errors": outcome.count(Severity.ERROR),
-            "warnings": outcome.count(Severity.WARNING),
-            "notes": outcome.count(Severity.INFO),
-            "ignored": outcome.ignored,
-            "unreadable": outcome.unreadable,
-            "empty": outcome.empty,
-            "uncheckedKinds": outcome.unchecked_kinds,
-            "otherDocuments": outcome.other_documents,
-        }
         close = "]" if self._first else "\n ]"
         self._write(
-            f'{close},\n "problems": {encoded(self._problems)},\n "needs": {encoded(needs)},\n'
-            f' "summary": {encoded(summary)}\n}}\n'
+            f'{close},\n "problems": {encoded(self._problems)},\n "needs": {encoded(needs_data(outcome))},\n'
+            f' "summary": {encoded(summary_data(outcome))}\n}}\n'
         )
+
+
+def needs_data(outcome: LintSummary) -> dict[str, Any]:
+    """Return which features and releases the input needs, as plain data."""
+    acceptance = outcome.acceptance
+    return {
+        "gates": [
+            {
+                "gate": requirement.gate.name,
+                "feature": requirement.gate.feature,
+                "acceptedFrom": _version(requirement.gate.accepted_from()),
+                "onByDefaultFrom": _version(requirement.gate.accepted_by_default_from()),
+                "otherwise": requirement.otherwise,
+                "firstNeededAt": _place(requirement.place),
+            }
+            for requirement in outcome.requirements
+        ],
+        "acceptedFrom": _version(acceptance.first) if acceptance else None,
+        "acceptedByDefaultFrom": _version(acceptance.by_default) if acceptance else None,
+        "withGates": list(acceptance.gates) if acceptance else [],
+        "rejectedForOtherReasons": outcome.rejected_otherwise,
+        "sentence": acceptance.sentence if acceptance else "",
+    }
+
+
+def summary_data(outcome: LintSummary) -> dict[str, Any]:
+    """Return the totals of a run, as plain data."""
+    return {
+        "files": outcome.sources,
+        "objects": outcome.objects,
+        "errors": outcome.count(Severity.ERROR),
+        "warnings": outcome.count(Severity.WARNING),
+        "notes": outcome.count(Severity.INFO),
+        "ignored": outcome.ignored,
+        "unreadable": outcome.unreadable,
+        "empty": outcome.empty,
+        "uncheckedKinds": outcome.unchecked_kinds,
+        "otherDocuments": outcome.other_documents,
+    }
 
 
 def encoded(value: Any) -> str:
@@ -112,7 +120,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "ignored": finding.ignored,
         **_place(finding.place),
         "alsoAt": [_place(place) for place in finding.also_at],
-        "documentation": rules()[finding.rule].page,
+        "documentation": finding.documentation,
     }
 
 
@@ -160,8 +168,8 @@ class SarifForm(_JsonList):
             self._problems.append(
                 {
                     "level": "error",
-                    "message": {"text": f"{problem.source}: {problem.reason}"},
-                    "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri_of(problem.source)}}}],
+                    "message": {"text": f"{problem.file}: {problem.reason}"},
+                    "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri_of(problem.file)}}}],
                 }
             )
 

@@ -16,7 +16,7 @@ Write = Callable[[str], object]
 class Problem(msgspec.Struct, frozen=True):
     """A source that could not be read at all."""
 
-    source: str
+    file: str
     reason: str
 
 
@@ -194,7 +194,7 @@ class GitHubForm(TextForm):
             command = "notice" if finding.ignored else _COMMANDS[finding.severity]
             self._command(command, properties, finding.message_and_hint)
         if problem is not None:
-            self._command("error", {"file": problem.source, "title": "unreadable"}, problem.reason)
+            self._command("error", {"file": problem.file, "title": "unreadable"}, problem.reason)
 
     def _command(self, name: str, properties: dict[str, str], message: str) -> None:
         given = ",".join(f"{key}={_property(value)}" for key, value in properties.items())

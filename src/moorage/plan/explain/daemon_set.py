@@ -28,7 +28,7 @@ from moorage.plan.explain.remedies.change import Blockers, Change
 from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.remedy import remedy_of
 from moorage.plan.explain.remedies.taints import taint_changes
-from moorage.plan.explain.remedies.trials import Suggestion, Trials, best_of
+from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, best_of
 from moorage.plan.explain.replicas import failed_line
 from moorage.plan.explain.suggesting import Help, plain_help
 from moorage.plan.explain.target import Target, TargetError
@@ -81,6 +81,18 @@ class DaemonNodes(msgspec.Struct, frozen=True):
     def nodes(self) -> tuple[str, ...]:
         return self.refused.nodes
 
+    @property
+    def distance(self) -> int:
+        return self.refused.distance
+
+    @property
+    def gap(self) -> float:
+        return self.refused.gap
+
+    @property
+    def refusals(self) -> tuple[Refusal, ...]:
+        return self.refused.refusals
+
 
 class Obstacle(msgspec.Struct, frozen=True):
     """The reason that keeps most nodes from getting a pod: in words for one of them, and how many it keeps out."""
@@ -125,6 +137,18 @@ class DaemonExplanation(msgspec.Struct, frozen=True, rename="camel"):
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
         return (*(self.pending.suggestions if self.pending is not None else ()), *self.help.suggestions)
+
+    @property
+    def together(self) -> Together | None:
+        return self.help.together
+
+    @property
+    def not_all_tried(self) -> bool:
+        return self.help.not_all_tried
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `moorage explain -o json` prints, as plain data."""
+        return plain_daemon_set(self)
 
     @property
     def counts(self) -> str:

@@ -133,6 +133,10 @@ class Explanation(msgspec.Struct):
     def is_pending(self) -> bool:
         return self.standing in PENDING_STANDINGS
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `moorage explain -o json` prints, as plain data."""
+        return plain(self)
+
 
 def explain_pod(simulation: Simulation, inventory: Inventory, target: Target, node: str = "") -> Explanation:
     """Explain the pod; with `node`, that node in full, and changes that would open it. Raises TargetError."""

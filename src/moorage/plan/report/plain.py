@@ -98,7 +98,7 @@ def difference_data(difference: Difference) -> dict[str, Any]:
         "before": summary(difference.before),
         "evicted": as_data(difference.evicted),
         "replaced": as_data(difference.replaced),
-        "blocked": [{"pod": pod, "message": message} for pod, message in difference.blocked],
+        "blocked": [one._asdict() for one in difference.blocked],
         "placed": as_data(difference.placed),
         "pending": as_data(difference.pending),
         "failed": as_data(difference.failed),

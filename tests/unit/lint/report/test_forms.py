@@ -34,7 +34,7 @@ def report(kind: type[Any], **options: Any) -> str:
     form.source("clean.yaml", [])
     form.source(FINDING.place.source, [FINDING])
     form.source("a.yaml", [WARNING, NOWHERE])
-    form.source(PROBLEM.source, [], PROBLEM)
+    form.source(PROBLEM.file, [], PROBLEM)
     _, outcome = lint_with_outcome(tolerating("{key: a, operator: Gt, value: '5'}"))
     outcome.findings = {Severity.ERROR: 2, Severity.WARNING: 1}
     outcome.unreadable = 1
@@ -50,7 +50,7 @@ def test_json() -> None:
     first = document["findings"][0]
     assert first["message"] == FINDING.message
     assert (first["line"], first["column"], first["severity"], first["path"]) == (3, 5, "error", "spec.x")
-    assert document["problems"] == [{"file": PROBLEM.source, "reason": "No such file"}]
+    assert document["problems"] == [{"file": PROBLEM.file, "reason": "No such file"}]
     (gate,) = document["needs"]["gates"]
     assert gate["gate"] == "TaintTolerationComparisonOperators"
     assert (gate["acceptedFrom"], gate["onByDefaultFrom"]) == ("1.35", None)

@@ -46,6 +46,38 @@ class Suggestion(msgspec.Struct, frozen=True):
     deletes: bool = False  # pods that wait have to be deleted, since their workload does not replace them
     remedy: Remedy | None = None
 
+    @property
+    def pending_before(self) -> int:
+        return self.lacked
+
+    @property
+    def pending_after(self) -> int:
+        return self.lacking
+
+    @property
+    def worse_off(self) -> tuple[str, ...]:
+        return self.worse
+
+    @property
+    def kind(self) -> ChangeKind:
+        return self.change.kind
+
+    @property
+    def summary(self) -> str:
+        return self.change.summary
+
+    @property
+    def yaml(self) -> str:
+        return self.change.yaml
+
+    @property
+    def command(self) -> str:
+        return self.change.command
+
+    @property
+    def note(self) -> str:
+        return self.change.note
+
 
 class Together(msgspec.Struct, frozen=True):
     """Changes of which none is enough, but all of them are, for this node."""
