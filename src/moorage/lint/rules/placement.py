@@ -144,10 +144,10 @@ def _unmatched(
     who = "the node" if len(nodes) == 1 else f"none of the {len(nodes):,} nodes"
     does = "does not match" if len(nodes) == 1 else "matches"
     message = f"{who} of the input {does}, so that the pods stay Pending; node {name}: {why}"
-    return Complaint("node-selector-unmatched", place.path, message, _advice(spec, nodes))
+    return Complaint("node-selector-unmatched", place.path, message, label_advice(spec, nodes))
 
 
-def _advice(spec: PodSpec, nodes: Sequence[NodeLabels]) -> str:
+def label_advice(spec: PodSpec, nodes: Sequence[NodeLabels]) -> str:
     """Suggest a key or a value that nodes have, for the first label that no node has."""
     keys = {key for node in nodes for key in node.labels}
     for key, value in spec.nodeSelector.items():

@@ -15,13 +15,14 @@ import numpy as np
 
 from moorage.client.protocol import Object
 from moorage.lint.report.form import counted
+from moorage.lint.report.reason_shapes import without_values
 from moorage.match.daemon_pods import DaemonTemplate, daemon_tolerations, pinned_to
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.explanation import Explanation, Standing, explain_pod, plain
-from moorage.plan.explain.groups import Refused, plain_refusal, without_values
+from moorage.plan.explain.groups import Refused, plain_refusal
 from moorage.plan.explain.node import refusals_at
 from moorage.plan.explain.remedies.acceptance import AdmissionCheck
 from moorage.plan.explain.remedies.change import Blockers, Change

@@ -4,36 +4,19 @@
 equal up to values, such as those of a taint or an amount, and never others. A reason is not left out.
 """
 
-import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from moorage.lint.report.reason_shapes import without_values
 from moorage.plan.report.node_lists import natural
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import Refusal
 
 #: If there are more lines, nodes whose reasons differ by values are put together, and the further lines are short.
 MAX_LINES = 6
-_TEXT = r'"(?:[^"\\]|\\.)*"'
-_VALUES = (
-    # {key: value} of the event, label key=value, in key=value
-    (re.compile(r"\{([^:{}]*): [^{}]*\}"), r"{\1}"),
-    (re.compile(rf"\b(taint|label|in) ([^\s=]+)=({_TEXT}|[^\s,:;)]*)"), r"\1 \2="),
-    # value < 5 is false: the node's side is on the left; amounts have it on the right
-    (re.compile(rf"(^|[:;,] )(?:{_TEXT}|\S+) (==?|!=|<|>|in|notin) (\S+) is false"), r"\1\2 \3 is false"),
-    (re.compile(r"(?:\S+ [+-] )*\S+ <= \S+ is false"), "<= is false"),
-    (re.compile(r"\(allocatable \S+, requested \S+\)"), ""),
-    (re.compile(rf"taint value {_TEXT}"), "taint value"),
-    (re.compile(r"\b\d+ attached \+"), "attached"),
-    (re.compile(r"\b\d+ of (?:at most )?\d+\b"), "of"),
-    (re.compile(r"\b\d+ pods run here, of at most \d+"), "pods run here"),
-    (re.compile(r"\b\d+ pods? in "), "pods in "),
-    (re.compile(r" is in use by .*"), " is in use"),
-)
 
 
 class Refused(msgspec.Struct, frozen=True):
@@ -121,13 +104,6 @@ def shape_of(refusal: Refusal) -> tuple[str, ...]:
     """Return what a plugin says without the values: nodes of the same shape are refused for the same reasons."""
     verdict = refusal.verdict
     return refusal.plugin, *map(without_values, verdict.reasons), "", *map(without_values, verdict.details)
-
-
-@lru_cache(maxsize=4096)
-def without_values(text: str) -> str:
-    for pattern, shape in _VALUES:
-        text = pattern.sub(shape, text)
-    return text
 
 
 def plain_refusal(refusal: Refusal) -> dict[str, Any]:

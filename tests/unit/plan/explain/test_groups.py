@@ -9,8 +9,9 @@ from tests.objects import taint
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod
 
+from moorage.lint.report.reason_shapes import without_values
 from moorage.plan.explain.explanation import plain
-from moorage.plan.explain.groups import families, without_values
+from moorage.plan.explain.groups import families
 from moorage.plan.explain.text import ExplanationText
 
 GPU = "example.com/gpu"
