@@ -1,8 +1,8 @@
 """Read `# moorage: ignore RULE` comments, and tell which findings they cover.
 
-A comment covers its own line; on a line of its own it covers the next line that is not a comment, and before the first
-key of a document it covers the whole document. Only text that contains `moorage:` is looked at. Words after `--` are
-the reason, for people.
+A comment covers its own line; on a line of its own it covers the field or item below it with all that is indented
+below that, and before the first key of a document it covers the whole document. Only text that contains `moorage:` is
+looked at. Words after `--` are the reason, for people.
 """
 
 from __future__ import annotations
@@ -58,12 +58,22 @@ class _IgnoredDocument(NamedTuple):
     rules: frozenset[str]
 
 
+class _IgnoredBlock(NamedTuple):
+    """The lines of a field or item of which some rules are ignored, with those of the blocks around it."""
+
+    first: int
+    last: int
+    rules: frozenset[str]
+    outer: int  # the position of the next larger block, or -1
+
+
 class Ignores:
     """The ignore comments of all sources, as they are read."""
 
     def __init__(self) -> None:
         self.mistakes: list[IgnoreMistake] = []
         self._lines: dict[str, dict[int, frozenset[str]]] = {}
+        self._blocks: dict[str, list[_IgnoredBlock]] = {}
         self._documents: dict[str, list[_IgnoredDocument]] = {}
         self._heading: frozenset[str] = frozenset()  # of comments that stand before a `---`
 
@@ -71,6 +81,7 @@ class Ignores:
         """Start a source: comments at the end of the one before say nothing about it."""
         self._heading = frozenset()
         self._lines.pop(source, None)
+        self._blocks.pop(source, None)
         self._documents.pop(source, None)
 
     def add(self, source: str, chunk: Chunk) -> None:
@@ -96,9 +107,13 @@ class Ignores:
 
     def cover(self, rule: str, place: SourcePlace) -> bool:
         """Return whether a comment covers findings of this rule at this place."""
-        if not self._lines and not self._documents:
+        if not self._lines and not self._blocks and not self._documents:
             return False
         if rule in self._lines.get(place.source, {}).get(place.line, ()):
+            return True
+        blocks = self._blocks.get(place.source, [])
+        at = _innermost(blocks, place.line)
+        if at >= 0 and rule in blocks[at].rules:
             return True
         documents = self._documents.get(place.source, [])
         at = bisect_right(documents, place.line, key=lambda document: document.first) - 1
@@ -106,11 +121,17 @@ class Ignores:
 
     def _cover(self, source: str, comment: _Comment, lines: list[str], first_line: int) -> None:
         index = comment.line - first_line
-        while comment.is_alone and index + 1 < len(lines) and lines[index].lstrip().startswith("#"):
+        if not comment.is_alone:
+            covered = self._lines.setdefault(source, {})
+            covered[comment.line] = covered.get(comment.line, frozenset()) | comment.rules
+            return
+        while index < len(lines) and lines[index].lstrip().startswith("#"):
             index += 1
-        covered = self._lines.setdefault(source, {})
-        number = first_line + index
-        covered[number] = covered.get(number, frozenset()) | comment.rules
+        if index < len(lines) and _is_content(lines[index]):
+            blocks = self._blocks.setdefault(source, [])
+            outer = _innermost(blocks, first_line + index)
+            rules = comment.rules | blocks[outer].rules if outer >= 0 else comment.rules
+            blocks.append(_IgnoredBlock(first_line + index, first_line + _end_of_block(lines, index), rules, outer))
 
     def _comments(
         self, lines: list[str], source: str, first_line: int, hidden: Iterable[tuple[_Mark, _Mark]] = ()
@@ -150,6 +171,37 @@ class Ignores:
 
 
 _Mark = tuple[int, int]
+
+
+def _innermost(blocks: list[_IgnoredBlock], line: int) -> int:
+    """Return the position of the smallest block that has the line, or -1."""
+    at = bisect_right(blocks, line, key=lambda block: block.first) - 1
+    while at >= 0 and blocks[at].last < line:
+        at = blocks[at].outer
+    return at
+
+
+def _end_of_block(lines: list[str], start: int) -> int:
+    """Return the last line of the field or item that starts in a line: those that are indented more.
+
+    The items of a list may stand right below the key that they belong to.
+    """
+    text = lines[start].lstrip(" ")
+    indent, is_item = len(lines[start]) - len(text), _is_item(text)
+    last = start
+    for number in range(start + 1, len(lines)):
+        if not _is_content(lines[number]):
+            continue
+        text = lines[number].lstrip(" ")
+        depth = len(lines[number]) - len(text)
+        if depth < indent or (depth == indent and (is_item or not _is_item(text))):
+            break
+        last = number
+    return last
+
+
+def _is_item(text: str) -> bool:
+    return text.startswith("- ") or text.rstrip() == "-"
 
 
 def _is_content(line: str) -> bool:

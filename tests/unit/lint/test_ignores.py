@@ -52,9 +52,11 @@ def test_without_a_comment_the_finding_counts() -> None:
         pod(head=f"# moorage: ignore {NEVER}\n---\n"),
         pod(head="# moorage: ignore *\n"),
         pod(head=f"# moorage: ignore {NEVER}\n").replace("\n", "\r\n"),
+        pod().replace("  tolerations:", f"  # moorage: ignore {NEVER}\n  tolerations:"),
+        pod().replace("spec:", f"# moorage: ignore {NEVER}\nspec:"),
     ],
 )
-def test_a_comment_covers_its_line_the_line_below_or_the_document_it_heads(text: str) -> None:
+def test_a_comment_covers_its_line_the_block_below_or_the_document_it_heads(text: str) -> None:
     assert ignored(text) == [(NEVER, True)]
 
 
@@ -64,14 +66,41 @@ def test_a_comment_covers_its_line_the_line_below_or_the_document_it_heads(text:
         pod(above="  # moorage: ignore cel-*\n"),
         pod(above=f"  # moorage: ignore {NEVER}\n\n"),
         pod(second=f"  # moorage: ignore {NEVER}\n"),
-        pod().replace("  tolerations:", f"  # moorage: ignore {NEVER}\n  tolerations:"),
         pod().replace("  tolerations:", f"  tolerations: # moorage: ignore {NEVER}"),
         pod().replace("{name: web}", f"{{name: web, annotations: {{a: 'b # moorage: ignore {NEVER}'}}}}"),
-        pod().replace("spec:", f"  # moorage: ignore {NEVER}\nspec:"),
+        pod().replace("kind: Pod", f"# moorage: ignore {NEVER}\nkind: Pod"),
+        pod().replace("metadata:", f"# moorage: ignore {NEVER}\nmetadata:"),
     ],
 )
 def test_a_comment_elsewhere_covers_nothing(text: str) -> None:
     assert ignored(text) == [(NEVER, False)]
+
+
+def test_a_comment_above_an_item_covers_all_its_lines_and_no_other_item() -> None:
+    item = "  - key: {0}\n    operator: Lt\n\n    # the value\n    value: '0'\n"
+    text = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  tolerations:\n{item.format('a')}"
+        f"  # moorage: ignore {NEVER}\n{item.format('b')}{item.format('c')}  containers: [{{name: a, image: b}}]\n"
+    )
+    assert ignored(text) == [(NEVER, False), (NEVER, True), (NEVER, False)]
+
+
+def test_blocks_inside_of_blocks() -> None:
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n# moorage: ignore toleration-*\n"
+        "- apiVersion: v1\n  kind: Pod\n  metadata: {name: a}\n  spec:\n    # moorage: ignore cel-*\n"
+        "    tolerations:\n    - {key: a, operator: Lt, value: '0'}\n    - {expression: 'true'}\n"
+        "    containers: [{name: a, image: b}]\n"
+        "- apiVersion: v1\n  kind: Pod\n  metadata: {name: b}\n  spec:\n    tolerations:\n    - {expression: 'true'}\n"
+        "    - {key: a, operator: Lt, value: '0'}\n    containers: [{name: a, image: b}]\n"
+    )
+    findings = {(finding.place.object[-1], finding.rule.partition("-")[0]): finding.ignored for finding in lint(text)}
+    assert findings == {
+        ("a", "cel"): True,
+        ("a", "toleration"): True,
+        ("b", "cel"): False,
+        ("b", "toleration"): False,
+    }
 
 
 def test_a_comment_inside_a_block_of_text_is_text() -> None:
