@@ -39,6 +39,30 @@ spec:
   containers: [{{name: c, image: {json.dumps("</script>" + BAD)}}}]
 """
 
+SPOT = """
+apiVersion: v1
+kind: Node
+metadata: {name: spot}
+spec: {taints: [{key: fp, value: "3", effect: NoExecute}]}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: short}
+spec:
+  nodeName: spot
+  tolerations: [{key: fp, operator: Exists, effect: NoExecute, tolerationSeconds: 30}]
+  containers: [{name: c, image: i}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: long}
+spec:
+  nodeName: spot
+  tolerations: [{key: fp, operator: Exists}]
+  containers: [{name: c, image: i}]
+"""
+
 Open = Callable[..., Page]
 
 
@@ -195,3 +219,31 @@ def test_a_plan_fits_a_phone(opened: Open) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     expect(page.get_by_role("table", name="Evicted")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [
+        (
+            ("plan", "--at", "10s"),
+            ["TaintEviction: leaves in 20 s: fp=3 is tolerated for 30 s; then: it is not replaced"],
+        ),
+        (
+            ("explain", "pod/short", "-f"),
+            ["But it leaves in 30 s: fp=3 is tolerated for 30 s", "Then it is not replaced: it has no controller"],
+        ),
+        (
+            ("explain", "pod/long", "-f"),
+            ["It stays: every NoExecute taint of its node is tolerated without limit"],
+        ),
+        (("explain", "node/spot", "-f"), ["Leaves", "leaves in 30 s: fp=3 is tolerated for 30 s"]),
+    ],
+)
+def test_pages_of_plans_pods_and_nodes_have_deadlines(
+    opened: Open, tmp_path: Path, arguments: tuple[str, ...], texts: list[str]
+) -> None:
+    path = tmp_path / "spot.yaml"
+    path.write_text(SPOT, "utf-8")
+    page = opened(*arguments, str(path))
+    for text in texts:
+        expect(page.get_by_text(text).first).to_be_visible()

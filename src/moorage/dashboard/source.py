@@ -21,7 +21,7 @@ from moorage.dashboard.simulator.spec import InputSpec, LiveInput
 from moorage.dashboard.state.board import Board, SourceInfo, Unread
 from moorage.dashboard.state.details import node_details, pod_details
 from moorage.dashboard.state.live import Listener, LiveSource
-from moorage.dashboard.state.rows import PodRow
+from moorage.dashboard.state.rows import PodRow, RowDeadline
 from moorage.model.kinds import Kind
 from moorage.plan.input.live_cluster import WANTED, Missing
 from moorage.plan.input.live_gates import LiveGates, ask_endpoints, ask_server, gates_in
@@ -182,11 +182,12 @@ class LiveCluster:
         row = self.board.rows.nodes.get(name)
         if row is None:
             return None
-        return node_details(self.live, name, row, await self.live.events_of("Node", name))
+        return node_details(self.live, name, row, await self.live.events_of("Node", name), self.live.deadline_of)
 
     async def pod(self, key: str) -> Document | None:
         namespace, _, name = key.partition("/")
-        return pod_details(self.live, key, await self.live.events_of("Pod", name, namespace))
+        events = await self.live.events_of("Pod", name, namespace)
+        return pod_details(self.live, key, events, self.live.deadline_of)
 
     async def actions(self) -> ActionContext:
         """Return a context with the clients of today: after the kubeconfig has changed there are others."""
@@ -277,9 +278,9 @@ class FileCluster:
         self._unread = tuple(Unread(*refused) for refused in part["refused"])
         nodes = {row["name"]: row for row in part["nodes"]}
         pods = {}
-        for key, workload, node, phase in table["rows"]:
+        for key, workload, node, phase, *rest in table["rows"]:
             names = (table["workloads"][workload] if workload >= 0 else "", table["nodes"][node] if node >= 0 else "")
-            pods[key] = PodRow(key, *names, phase)
+            pods[key] = PodRow(key, *names, phase, RowDeadline(*rest[0]) if rest else None)
         for name in [*board.rows.nodes, *nodes]:
             board.set_node(name, nodes.get(name))
         for key in [*board.rows.pods, *pods]:

@@ -25,6 +25,11 @@ from moorage.model.types.pod import Pod
 TOLERATED_SKEW = 5.0
 _LONGEST = (2**63 - 1) // 10**9
 STAYS = "stays: every NoExecute taint of its node is tolerated without limit"
+AT_ONCE, LEAVES_NOW, LEAVES_IN = (
+    "evicted at once: {because}",
+    "leaves now: {because}",
+    "leaves in {seconds} s: {because}",
+)
 
 
 class Deadline(msgspec.Struct, frozen=True):
@@ -49,9 +54,8 @@ class Deadline(msgspec.Struct, frozen=True):
         """`leaves in 23 s: …`, `evicted at once: …` or `stays: …`; empty if no taint concerns the pod."""
         if self.when is When.NEVER:
             return STAYS if self.is_tainted else ""
-        if self.when is When.NOW:
-            return f"evicted at once: {self.because}"
-        return f"leaves {'now' if self.seconds <= 0 else f'in {self.seconds:,} s'}: {self.because}"
+        form = AT_ONCE if self.when is When.NOW else LEAVES_IN if self.seconds > 0 else LEAVES_NOW
+        return form.format(seconds=f"{self.seconds:,}", because=self.because)
 
 
 #: The deadline of a pod whose node has no NoExecute taint, or which has no node.

@@ -1,6 +1,6 @@
 """Follow which pods have to leave their nodes because of NoExecute taints, and when, as pods and nodes change."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -16,7 +16,9 @@ from moorage.watch.happenings import Happening, HappeningKind, key_of, workload_
 class Leaving:
     """The pods on nodes, and the deadlines of those that have to leave."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_change: Callable[[str], None]) -> None:
+        """`on_change` hears the key of every pod that gets another deadline, or none any more."""
+        self._on_change = on_change
         self._pods: dict[str, dict[str, Pod]] = {}  # by node and key
         self._node_of: dict[str, str] = {}
         self._tainted: dict[str, Taints] = {}
@@ -67,12 +69,18 @@ class Leaving:
         found = eviction_clock(pod, self._tainted.get(node, ()), now, self._begun.get(node, {}))
         if not found.leaves:
             if before is not None:
+                self._on_change(key)
                 yield _news(pod, f"on {node} {found.text or 'stays: no NoExecute taint is left'}", now)
             return
         self._leaving[key] = found
+        self._on_change(key)
         # One that is evicted at once is told when it has left.
         if found.when is When.AFTER and (before is None or abs(before.due - found.due) > TOLERATED_SKEW):
             yield _news(pod, f"on {node} {found.text}", now)
+
+    def of(self, key: str) -> Deadline | None:
+        """Return the deadline of a pod, as it was when the pod or its node changed; None if it has none."""
+        return self._leaving.get(key)
 
     def lines(self, now: float) -> list[PodLine]:
         """Return the pods that have to leave, the first ones first, with the seconds that remain."""

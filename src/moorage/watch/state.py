@@ -1,12 +1,13 @@
 """Keep the pods and nodes of a cluster as they are now, and what happened to them lately."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import nsmallest
 
 from moorage.client.informer import Delta
 from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, amounts
 from moorage.control.framework.workloads import is_finished, is_ready
+from moorage.match.eviction_clock import Deadline
 from moorage.match.taint_messages import describe_taint_with_effect
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -35,7 +36,8 @@ _MAIN = (CPU, MEMORY, PODS)
 class Watched:
     """What is watched. Until `is_complete` is set, changes are the first list and no news."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_deadline: Callable[[str], None] = lambda key: None) -> None:
+        """`on_deadline` hears the key of every pod that gets another deadline, or none any more."""
         self.nodes: dict[str, Node] = {}
         self.happenings: deque[Happening] = deque(maxlen=MAX_HAPPENINGS)
         self.total = 0  # happenings so far, also those that are forgotten
@@ -43,7 +45,7 @@ class Watched:
         self.problem = ""  # why the server cannot be reached; empty if it can
         self.refusals: dict[str, str] = {}  # by resource: why it cannot be watched although the server answers
         self._chronicle = Chronicle()
-        self._leaving = Leaving()
+        self._leaving = Leaving(on_deadline)
         self.usage = NodeUsage()
         self._there: dict[str, Amounts] = {}
         self._waiting: dict[str, Pod] = {}
@@ -100,6 +102,10 @@ class Watched:
         waiting = self._waiting.values()
         by_age = sorted(waiting, key=lambda pod: (pod.metadata.creationTimestamp or "", key_of(pod)))
         return [_pending_line(pod) for pod in by_age]
+
+    def deadline_of(self, key: str) -> Deadline | None:
+        """Return when a pod has to leave its node; None if it may stay."""
+        return self._leaving.of(key)
 
     def leaving(self, now: float) -> list[PodLine]:
         """Pods that a NoExecute taint evicts, the first to leave first."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.dashboard.state.details import node_details, pod_details
-from moorage.dashboard.state.rows import NodeRow, node_row, pod_row, pod_table
+from moorage.dashboard.state.rows import NodeRow, RowDeadline, node_row, pod_row, pod_table, row_deadline
 from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
@@ -31,10 +31,11 @@ def rows(simulation: Simulation) -> dict[str, Any]:
     """Return the nodes in the order of the input, and all pods in the order in which they came."""
     usage = NodeUsage()
     pods = []
+    deadlines = deadlines_of(simulation)
     for pod in sorted(simulation.world.all(KINDS.POD), key=lambda pod: simulation.order[pod.uid]):
         usage.count(pod.key, pod.view)
         owner = simulation.owner_of(pod)
-        pods.append(pod_row(pod.view, str(Key(*owner)) if owner is not None else ""))
+        pods.append(pod_row(pod.view, str(Key(*owner)) if owner is not None else "", deadlines.get(pod.key)))
     devices = device_counts(simulation.cluster)
     nodes = []
     for _, node in simulation.cluster.nodes:
@@ -49,6 +50,13 @@ def _row(simulation: Simulation, node: Node, usage: NodeUsage, devices: Mapping[
     return {**row, "created": ""} if node.metadata.uid in simulation.ageless else row
 
 
+def deadlines_of(simulation: Simulation) -> dict[str, RowDeadline]:
+    """Return when taints make pods leave their nodes, by key."""
+    start = simulation.clock.start
+    found = ((timer.pod.key, row_deadline(timer.deadline(start), start)) for timer in simulation.evictions.timers())
+    return {key: deadline for key, deadline in found if deadline is not None}
+
+
 def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield one part: everything about the node `node` or the pod `pod`, as the pages of a live cluster show it."""
     world = base.simulation.world
@@ -60,9 +68,9 @@ def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
             usage.count(pod_here.key, pod_here.view)
         counts = device_counts_of(base.simulation.cluster.devices, name)
         row = _row(base.simulation, node.view, usage, counts)
-        document = node_details(world, name, row, [])
+        document = node_details(world, name, row, [], deadlines_of(base.simulation).get)
     elif pod:
-        document = pod_details(world, pod, [])
+        document = pod_details(world, pod, [], deadlines_of(base.simulation).get)
     if document is None:
         raise BadQuestion(f"there is no {KINDS.NODE.name.lower() if name else KINDS.POD.name.lower()} {name or pod!r}")
     yield {**document, "done": True}

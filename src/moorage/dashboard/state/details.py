@@ -1,11 +1,11 @@
 """Tell everything about one node or one pod: what its page shows, of a live cluster and of a simulated one alike."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from moorage.client.protocol import Object
 from moorage.columns.resources import pod_requests
-from moorage.dashboard.state.rows import NodeRow, pod_row
+from moorage.dashboard.state.rows import NodeRow, RowDeadline, pod_row
 from moorage.match.devices.claims import claim_keys
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import ResourceClaim, ResourceSlice
@@ -18,6 +18,8 @@ from moorage.watch.happenings import workload_of
 MAX_LISTED = 1000
 
 Document = dict[str, Any]
+#: Returns when a pod has to leave its node because of taints, by its key.
+DeadlineOf = Callable[[str], RowDeadline | None]
 
 
 class Objects(Protocol):
@@ -28,7 +30,9 @@ class Objects(Protocol):
     def get(self, kind: Kind, key: str) -> Object | None: ...
 
 
-def node_details(objects: Objects, name: str, row: NodeRow, events: list[Document]) -> Document | None:
+def node_details(
+    objects: Objects, name: str, row: NodeRow, events: list[Document], deadline_of: DeadlineOf
+) -> Document | None:
     """Return what the page of a node shows; None if there is no such node."""
     item = objects.get(KINDS.NODE, name)
     if item is None:
@@ -41,7 +45,7 @@ def node_details(objects: Objects, name: str, row: NodeRow, events: list[Documen
         "annotations": dict(node.metadata.annotations),
         "conditions": [as_data(condition) for condition in node.status.conditions],
         "addresses": [as_data(address) for address in node.status.addresses],
-        "pods": [[*_pod_line(pod.view)] for pod in pods[:MAX_LISTED]],
+        "pods": [[*_pod_line(pod.view), deadline_of(pod.key)] for pod in pods[:MAX_LISTED]],
         "podCount": len(pods),
         "devices": devices[:MAX_LISTED],
         "deviceCount": len(devices),
@@ -80,7 +84,7 @@ def _devices(objects: Objects, node: str) -> Iterable[Document]:
             }
 
 
-def pod_details(objects: Objects, key: str, events: list[Document]) -> Document | None:
+def pod_details(objects: Objects, key: str, events: list[Document], deadline_of: DeadlineOf) -> Document | None:
     """Return what is told about a pod; None if there is no such pod."""
     item = objects.get(KINDS.POD, key)
     if item is None:
@@ -92,6 +96,7 @@ def pod_details(objects: Objects, key: str, events: list[Document]) -> Document 
         "workload": row.workload,
         "node": row.node,
         "phase": row.phase,
+        "deadline": deadline_of(key),
         "priority": pod.spec.priority or 0,
         "scheduler": pod.spec.schedulerName,
         "labels": dict(pod.metadata.labels),

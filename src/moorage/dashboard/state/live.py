@@ -16,7 +16,7 @@ from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Object, Unreachable
 from moorage.columns.cluster import Cluster
 from moorage.dashboard.state.board import Board, SourceInfo, Unread
-from moorage.dashboard.state.rows import node_row, pod_row
+from moorage.dashboard.state.rows import RowDeadline, node_row, pod_row, row_deadline
 from moorage.dashboard.state.workload_changes import workload_changes
 from moorage.model.api_error import ApiError
 from moorage.model.gates import all_gates
@@ -41,7 +41,7 @@ class LiveSource:
 
     def __init__(self, load: Callable[[], Access], context: str = "", listener: Listener | None = None) -> None:
         """`listener` hears of the changes of every kind. Raises KubeconfigError."""
-        self._watched = Watched()
+        self._watched = Watched(self._deadline_changed)
         self._listener = listener
         listeners = {kind: self._handler(kind) for kind in WANTED}
         self._session = Session(load, self._watched, self._changed, listeners=listeners, component="dashboard")
@@ -135,9 +135,19 @@ class LiveSource:
         for old, new in deltas:
             self._dirty |= {pod.view.spec.nodeName for pod in (old, new) if pod is not None}
             if new is not None:
-                self.board.set_pod(new.key, pod_row(new.view, workload_of(new.view)))
+                self.board.set_pod(new.key, pod_row(new.view, workload_of(new.view), self.deadline_of(new.key)))
             elif old is not None:
                 self.board.set_pod(old.key, None)
+
+    def deadline_of(self, key: str) -> RowDeadline | None:
+        """Return when a pod has to leave its node because of taints; None if it may stay."""
+        return row_deadline(self._watched.deadline_of(key))
+
+    def _deadline_changed(self, key: str) -> None:
+        """Show another deadline of a pod that may not have changed itself: its node's taints have."""
+        row = self.board.rows.pods.get(key)
+        if row is not None:
+            self.board.set_pod(key, row._replace(deadline=self.deadline_of(key)))
 
     def _nodes_changed(self, deltas: list[Delta]) -> None:
         self._dirty |= {node.name for delta in deltas for node in delta if node is not None}

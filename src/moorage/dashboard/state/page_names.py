@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from moorage.match.eviction_clock import AT_ONCE, LEAVES_IN, LEAVES_NOW
 from moorage.model.well_known.labels import HOSTNAME, INSTANCE_TYPE, ZONE
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.node_changes import EFFECTS
@@ -17,4 +18,5 @@ def page_names() -> dict[str, Any]:
         "evicting": NO_EXECUTE,
         "hostname": HOSTNAME,
         "pools": (INSTANCE_TYPE, ZONE),
+        "deadlines": {"atOnce": AT_ONCE, "now": LEAVES_NOW, "in": LEAVES_IN},
     }

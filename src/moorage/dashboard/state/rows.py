@@ -11,6 +11,8 @@ import msgspec
 
 from moorage.columns.resources import CPU, MEMORY, PODS, amounts
 from moorage.control.framework.workloads import is_ready
+from moorage.match.eviction_clock import Deadline
+from moorage.match.taint_eviction import When
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.devices import DeviceCount
@@ -20,6 +22,16 @@ from moorage.watch.happenings import Happening
 NodeRow = dict[str, Any]
 
 
+class RowDeadline(NamedTuple):
+    """When a NoExecute taint makes a pod leave its node, and because of what.
+
+    `due` is a time of a live cluster, seconds after its beginning in a simulated one, and -1 for at once.
+    """
+
+    due: int
+    because: str
+
+
 class PodRow(NamedTuple):
     """A pod as a delta of `/api/changes` has it. `key` is `namespace/name`; no workload or node is empty."""
 
@@ -27,6 +39,7 @@ class PodRow(NamedTuple):
     workload: str
     node: str
     phase: str
+    deadline: RowDeadline | None = None
 
 
 class RowsDelta(msgspec.Struct, frozen=True):
@@ -82,7 +95,7 @@ def inverse(delta: RowsDelta) -> RowsDelta:
     )
 
 
-NOWHERE = -1
+NOWHERE = AT_ONCE = -1
 _MAIN = (CPU, MEMORY, PODS)
 
 
@@ -103,15 +116,25 @@ def node_row(node: Node, used: Mapping[str, int], devices: Mapping[str, DeviceCo
     }
 
 
-def pod_row(pod: Pod, workload: str) -> PodRow:
+def row_deadline(found: Deadline | None, start: float = 0.0) -> RowDeadline | None:
+    """Return the deadline of a row, counted from `start`; None if the pod does not have to leave."""
+    if found is None or not found.leaves:
+        return None
+    return RowDeadline(AT_ONCE if found.when is When.NOW else max(0, round(found.due - start)), found.because)
+
+
+def pod_row(pod: Pod, workload: str, deadline: RowDeadline | None = None) -> PodRow:
     """Return the row of a pod; `workload` is the one it belongs to, as `Deployment default/web`, or empty."""
     metadata = pod.metadata
     phase = "Terminating" if metadata.deletionTimestamp is not None else pod.status.phase or "Pending"
-    return PodRow(f"{metadata.namespace}/{metadata.name}", workload, pod.spec.nodeName, phase)
+    return PodRow(f"{metadata.namespace}/{metadata.name}", workload, pod.spec.nodeName, phase, deadline)
 
 
 def pod_table(rows: Iterable[PodRow]) -> dict[str, Any]:
-    """Return the rows with each workload and node named once, by its index in the rows; -1 stands for none."""
+    """Return the rows with each workload and node named once, by its index in the rows; -1 stands for none.
+
+    A row ends with its deadline if it has one.
+    """
     workloads: dict[str, int] = {}
     nodes: dict[str, int] = {}
     table = [
@@ -120,7 +143,8 @@ def pod_table(rows: Iterable[PodRow]) -> dict[str, Any]:
             workloads.setdefault(workload, len(workloads)) if workload else NOWHERE,
             nodes.setdefault(node, len(nodes)) if node else NOWHERE,
             phase,
+            *([deadline] if deadline is not None else ()),
         ]
-        for key, workload, node, phase in rows
+        for key, workload, node, phase, deadline in rows
     ]
     return {"workloads": list(workloads), "nodes": list(nodes), "rows": table}

@@ -49,6 +49,54 @@ def test_rows_agree_with_the_plan() -> None:
     assert workloads == {pod.key: pod.workload for pod in base.plan.pods}
 
 
+SPOT = """
+apiVersion: v1
+kind: Node
+metadata: {name: spot}
+spec: {taints: [{key: fp, value: "3", effect: NoExecute}]}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: leaves}
+spec:
+  nodeName: spot
+  tolerations: [{key: fp, operator: Exists, effect: NoExecute, tolerationSeconds: 30}]
+  containers: [{name: c, image: i}]
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: stays}
+spec:
+  nodeName: spot
+  tolerations: [{key: fp, operator: Exists}]
+  containers: [{name: c, image: i}]
+"""
+
+
+def test_rows_details_and_the_plan_of_files_have_deadlines(tmp_path: Path) -> None:
+    path = tmp_path / "spot.yaml"
+    path.write_text(SPOT, encoding="utf-8")
+    base, why = settled(str(path)), "fp=3 is tolerated for 30 s"
+    (part,) = parts_of(QUESTIONS["rows"], base, {})
+    assert [row[4:] for row in part["pods"]["rows"]] == [[(30, why)], []]
+    (page,) = parts_of(QUESTIONS["details"], base, {"node": "spot"})
+    assert {key: deadline for key, _, _, _, deadline in page["pods"]} == {
+        "default/leaves": (30, why),
+        "default/stays": None,
+    }
+    (pod,) = parts_of(QUESTIONS["details"], base, {"pod": "default/leaves"})
+    assert pod["deadline"] == (30, why)
+    (plan,) = parts_of(QUESTIONS["plan"], base, {})
+    gone = next(pod for pod in plan["pods"] if pod["name"] == "leaves")
+    assert gone["deadline"] == {
+        "text": f"evicted after 30 s: {why}",
+        "seconds": 0,
+        "because": why,
+        "then": "it is not replaced: it has no controller",
+    }
+
+
 def test_age_is_unknown_for_a_node_without_creation_timestamp(tmp_path: Path) -> None:
     path = tmp_path / "nodes.json"
     dated = {"name": "dated", "uid": "u", "creationTimestamp": "2025-05-01T00:00:00Z"}

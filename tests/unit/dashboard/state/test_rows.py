@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from moorage.dashboard.state.rows import PodRow, node_row, pod_row, pod_table
+from moorage.dashboard.state.rows import PodRow, node_row, pod_row, pod_table, row_deadline
+from moorage.match.eviction_clock import NO_DEADLINE, Deadline
+from moorage.match.taint_eviction import When
 from moorage.model.kinds import view_of
 from moorage.plan.devices import DeviceCount
 
@@ -65,7 +67,7 @@ def test_the_phase_of_a_pod(metadata: dict[str, str], status: dict[str, str], ph
         "status": status,
     }
     pod: Any = view_of(document)
-    assert pod_row(pod, "Job d/j") == ("d/p", "Job d/j", "n1", phase)
+    assert pod_row(pod, "Job d/j") == ("d/p", "Job d/j", "n1", phase, None)
 
 
 def test_workloads_and_nodes_are_named_once() -> None:
@@ -79,3 +81,13 @@ def test_workloads_and_nodes_are_named_once() -> None:
         "nodes": ["n1"],
         "rows": [["d/a", 0, 0, "Running"], ["d/b", 0, -1, "Pending"], ["d/c", -1, 0, "Running"]],
     }
+
+
+def test_a_row_ends_with_its_deadline_if_it_has_one() -> None:
+    later, now = Deadline(When.AFTER, 1030.4, 23, "a is tolerated for 30 s"), Deadline(When.NOW, 1000.0, 0, "x")
+    assert row_deadline(later) == (1030, "a is tolerated for 30 s")
+    assert row_deadline(later, 1000.0) == (30, "a is tolerated for 30 s")
+    assert row_deadline(now) == (-1, "x")
+    assert row_deadline(None) is row_deadline(NO_DEADLINE) is None
+    table = pod_table([PodRow("d/a", "", "n1", "Running", row_deadline(later)), PodRow("d/b", "", "n1", "Running")])
+    assert table["rows"] == [["d/a", -1, 0, "Running", (1030, "a is tolerated for 30 s")], ["d/b", -1, 0, "Running"]]

@@ -2,10 +2,11 @@
  * Holds the cluster as the server last told it, and tells views what changed, at most once per animation frame.
  *
  *   cluster.nodes      Map name → row of /api/state (with `pods`: Set of keys of the pods on it)
- *   cluster.pods       Map "ns/name" → {key, workload, node, phase}; workload "" and node "" where there is none
+ *   cluster.pods       Map "ns/name" → {key, workload, node, phase, deadline}; workload "" and node "" where there is none;
+ *                      deadline [due, because] of a pod that a taint evicts: see deadlineText
  *   cluster.workloads  Map workload → number of its pods
  *   cluster.happenings the last 2,000, newest last: [time, kind, subject, workload, detail]
- *   cluster.names      well-known names: {effects, deviceEffects, evicting, hostname, pools}
+ *   cluster.names      well-known names: {effects, deviceEffects, evicting, hostname, pools, deadlines}
  *   cluster.source, cluster.changes, cluster.seq, cluster.loaded, cluster.past (null, or the moment looked at)
  *   const stop = cluster.subscribe((change) => …)
  *     change = {all, source, nodes: Set of names (changed, new or gone), pods: Map key → node it was on before
@@ -35,7 +36,7 @@ export const cluster = {
   happenings: [],
   source: { kind: "", name: "", context: "", connected: false, problem: "", time: 0 },
   changes: { allowed: false, dryRun: false },
-  names: { effects: [], deviceEffects: [], evicting: "", hostname: "", pools: [] },
+  names: { effects: [], deviceEffects: [], evicting: "", hostname: "", pools: [], deadlines: { atOnce: "", now: "", in: "" } },
   seq: 0,
   loaded: false,
   past: null,
@@ -83,6 +84,17 @@ export const cluster = {
     return cluster.reload();
   },
 };
+
+/** When a taint makes a pod leave its node, in the words of the commands; empty if it may stay. */
+export function deadlineText(pod) {
+  if (!pod?.deadline) return "";
+  const [due, because] = pod.deadline;
+  const now = cluster.source.kind !== "live" ? 0 : cluster.past == null ? Date.now() / 1000 : cluster.source.time;
+  const left = Math.round(due - now);
+  const { atOnce, now: leaves, in: later } = cluster.names.deadlines;
+  const form = due < 0 ? atOnce : left > 0 ? later : leaves;
+  return form.replace("{seconds}", left.toLocaleString("en-US")).replace("{because}", () => because);
+}
 
 async function load() {
   clearTimeout(timer);
@@ -149,8 +161,8 @@ function take(state) {
   // By index, not by name: of 50,000 pods each look-up counts before the first paint.
   const places = pods.nodes.map((name) => cluster.nodes.get(name)?.pods);
   const counts = new Uint32Array(pods.workloads.length);
-  for (const [key, workload, node, phase] of pods.rows) {
-    cluster.pods.set(key, { key, workload: pods.workloads[workload] ?? "", node: pods.nodes[node] ?? "", phase });
+  for (const [key, workload, node, phase, deadline] of pods.rows) {
+    cluster.pods.set(key, { key, workload: pods.workloads[workload] ?? "", node: pods.nodes[node] ?? "", phase, deadline });
     places[node]?.add(key);
     if (workload >= 0) counts[workload] += 1;
   }
@@ -176,10 +188,10 @@ function apply(delta) {
     cluster.nodes.delete(name);
     change.nodes.add(name);
   }
-  for (const [key, workload, node, phase] of delta.pods ?? []) {
+  for (const [key, workload, node, phase, deadline] of delta.pods ?? []) {
     remember(key);
     dropPod(key);
-    putPod(key, workload ?? "", node ?? "", phase);
+    putPod(key, workload ?? "", node ?? "", phase, deadline ?? undefined);
   }
   for (const key of delta.podsGone ?? []) {
     remember(key);
@@ -200,8 +212,8 @@ function remember(key) {
   if (!change.pods.has(key)) change.pods.set(key, cluster.pods.get(key)?.node);
 }
 
-function putPod(key, workload, node, phase) {
-  cluster.pods.set(key, { key, workload, node, phase });
+function putPod(key, workload, node, phase, deadline) {
+  cluster.pods.set(key, { key, workload, node, phase, deadline });
   if (node) cluster.nodes.get(node)?.pods.add(key);
   if (workload) cluster.workloads.set(workload, (cluster.workloads.get(workload) ?? 0) + 1);
 }

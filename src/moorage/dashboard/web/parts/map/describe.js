@@ -1,4 +1,5 @@
 /** Describes a node or a pod in a few lines: for the box at the pointer, and in one sentence for screen readers. */
+import { deadlineText } from "../../lib/cluster.js";
 import { h } from "../../lib/dom.js";
 import { count, percent, quantity, taint } from "../../lib/format.js";
 
@@ -25,10 +26,12 @@ export function nodeLines(row, title, value) {
 export function podLines(pod, overlay) {
   const seconds = overlay?.leaving.get(pod.key);
   const landing = overlay?.landing.get(pod.key);
+  const leaves = deadlineText(pod);
   return [
     h("div", { class: "tip-name" }, pod.key),
     pod.workload ? h("div", { class: "muted" }, pod.workload) : null,
     h("div", {}, pod.phase),
+    leaves ? h("div", { class: "bad" }, leaves) : null,
     seconds === undefined ? null : h("div", { class: "bad" }, seconds > 0 ? `would be evicted after ${seconds} s` : "would be evicted at once"),
     landing ? h("div", { class: "good" }, `would land on ${landing}`) : null,
   ];

@@ -1,7 +1,7 @@
 /** Shows one node: state, taints, labels, resources, pods, devices and events. What the map knows is there at once. */
 import { address } from "../../lib/address.js";
 import { embedded, getJSON, isAbort } from "../../lib/api.js";
-import { cluster } from "../../lib/cluster.js";
+import { cluster, deadlineText } from "../../lib/cluster.js";
 import { h, replace, setText } from "../../lib/dom.js";
 import { age, clock, count, natural, number, quantity } from "../../lib/format.js";
 import { reading } from "../../lib/readings.js";
@@ -20,6 +20,8 @@ export class NodePage {
   #details = null;
   #problem = "";
   #timer = 0;
+  #countdown = 0;
+  #leaving = false;
   #asking = null;
   #parts = {};
   #elsewhere;
@@ -35,6 +37,7 @@ export class NodePage {
   close() {
     this.#elsewhere.close();
     clearTimeout(this.#timer);
+    clearTimeout(this.#countdown);
     this.#asking?.abort();
   }
 
@@ -162,8 +165,14 @@ export class NodePage {
   #showPods(row) {
     const requests = new Map((this.#details?.pods ?? []).map(([key, , , wanted]) => [key, wanted]));
     const keys = row ? [...row.pods] : [];
-    this.#parts.pods.rows = keys.map((key) => ({ ...cluster.pods.get(key), requests: requests.get(key) }));
+    const rows = keys.map((key) => ({ ...cluster.pods.get(key), requests: requests.get(key) }));
+    const leaving = rows.some((pod) => pod.deadline);
+    if (leaving !== this.#leaving) this.#parts.pods.columns = podColumns(leaving);
+    this.#leaving = leaving;
+    this.#parts.pods.rows = rows;
     setText(this.#parts.podCount, number(keys.length));
+    clearTimeout(this.#countdown);
+    this.#countdown = leaving && cluster.source.kind === "live" ? setTimeout(() => this.#showPods(cluster.nodes.get(this.name)), AGAIN) : 0;
   }
 }
 
@@ -189,7 +198,8 @@ function resourceBars(node) {
   return list.map(([label, name, used, there]) => bar({ label, value: used, max: there, text: `${quantity(name, used)} of ${quantity(name, there)}` }));
 }
 
-function podColumns() {
+/** The columns of the table; with `leaving`, when a taint of the node evicts each pod. */
+function podColumns(leaving = false) {
   const amount = (name) => ({
     id: name,
     title: name,
@@ -202,6 +212,7 @@ function podColumns() {
     { id: "key", title: "Pod", by: (pod) => pod.key, cell: (pod) => pod.key },
     { id: "workload", title: "Workload", width: "34%", by: (pod) => pod.workload, cell: (pod) => pod.workload || "–" },
     { id: "phase", title: "Phase", width: "7rem", by: (pod) => pod.phase, cell: (pod) => phaseChip(pod.phase) },
+    ...(leaving ? [{ id: "deadline", title: "Leaves", width: "24%", by: (pod) => pod.deadline?.[0] ?? Infinity, cell: (pod) => h("span", { class: "cut", title: deadlineText(pod) }, deadlineText(pod) || "–") }] : []),
     amount("cpu"),
     amount("memory"),
   ];
