@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = '''
 import os
@@ -85,9 +87,82 @@ def test_a_project_without_it_imports_next_to_nothing(tmp_path: Path) -> None:
     assert "moorage(**options)" in run_pytest(tmp_path, "--markers").stdout
 
 
-def test_the_page_shows_a_test_that_passes(tmp_path: Path) -> None:
+def blocks(language: str) -> list[str]:
+    """Return the examples on the page that are files of a project."""
     page = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
-    [shown] = re.findall(r"^```python\n(import pytest\n.*?)^```", page, re.MULTILINE | re.DOTALL)
-    (tmp_path / "test_page.py").write_text(shown)
+    return re.findall(rf"^```{language}\n((?:import pytest|\[pytest\])\n.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+
+def test_the_page_shows_tests_that_pass(tmp_path: Path) -> None:
+    (setting,) = blocks("ini")
+    first, shared, options = blocks("python")
+    (tmp_path / "test_page.py").write_text(first)
     ran = run_pytest(tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    (tmp_path / "test_page.py").write_text(shared)
+    (tmp_path / "pytest.ini").write_text(setting)
+    ran = run_pytest(tmp_path)
+    assert ran.returncode == 0, ran.stdout
+    (tmp_path / "conftest.py").write_text(options)
+    ran = run_pytest(tmp_path, "--moorage-cluster-scope", "session", "-o", "addopts=")
+    assert "with scope session the cluster is shared" in ran.stdout
+
+
+URLS = """
+import pytest
+
+class TestOne:
+    def test_a(self, moorage_cluster):
+        print("URL a", moorage_cluster.url)
+    def test_b(self, moorage_cluster):
+        print("URL b", moorage_cluster.url)
+
+def test_c(moorage_cluster):
+    print("URL c", moorage_cluster.url)
+
+def test_d(moorage_cluster):
+    print("URL d", moorage_cluster.url, len(moorage_cluster.kubectl("get nodes -o json").json["items"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("scope", "clusters"),
+    [("function", "abcdefgh"), ("class", "aacdeegh"), ("module", "aaaaeeee"), ("session", "aaaaaaaa")],
+)
+def test_a_scope_says_which_tests_share_a_cluster(scope: str, clusters: str, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"test_{name}.py").write_text(URLS)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nmoorage_cluster_scope = {scope}\n")
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\n\n@pytest.fixture(scope='session')\ndef moorage_cluster_options():\n    return {'nodes': 1}\n"
+    )
+    ran = run_pytest(tmp_path, "-s")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    urls = re.findall(r"URL \w (\S+)", ran.stdout)
+    assert "".join("abcdefgh"[urls.index(url)] for url in urls) == clusters
+    assert re.findall(r"URL d \S+ (\d)", ran.stdout) == ["1", "1"]
+
+
+def test_a_shared_cluster_of_each_worker(tmp_path: Path) -> None:
+    """With pytest-xdist a session is a worker's."""
+    for name in ("one", "two", "three"):
+        (tmp_path / f"test_{name}.py").write_text(URLS)
+    ran = run_pytest(tmp_path, "-n", "2", "--moorage-cluster-scope", "session", "-rP")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert 1 <= len(set(re.findall(r"URL \w (\S+)", ran.stdout))) <= 2
+
+
+def test_a_scope_that_does_not_exist_and_a_marker_without_effect_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text(
+        "import pytest\n\n@pytest.mark.moorage(nodes=1)\ndef test_a(moorage_cluster): ...\n\n"
+        "@pytest.mark.moorage(nodes=1)\nclass TestOne:\n    def test_b(self, moorage_cluster):\n"
+        "        assert len(moorage_cluster.kubectl('get nodes -o name').out.split()) == 1\n"
+    )
+    ran = run_pytest(tmp_path, "-o", "moorage_cluster_scope=modul")
+    assert ran.returncode == 4
+    assert "there is no scope 'modul', only function, class, module" in ran.stderr
+    ran = run_pytest(tmp_path, "--moorage-cluster-scope", "module")
+    assert "the marker moorage of test_a has no effect: with scope module the cluster is shared" in ran.stdout
+    assert "the marker moorage of TestOne has no effect" in ran.stdout
+    ran = run_pytest(tmp_path, "--moorage-cluster-scope", "class")
     assert ran.returncode == 0, ran.stdout
