@@ -227,7 +227,7 @@ _CUT = "..."
 class Unreadable(NamedTuple):
     """A value of a node that an operator cannot compare, or for which an expression fails.
 
-    `why` is a predicate ("is not a semantic version"), or the error of the expression; `details` is for logs.
+    `why` is a predicate ("is not a semantic version"), or the error of the expression.
     """
 
     source: str
@@ -235,7 +235,6 @@ class Unreadable(NamedTuple):
     value: str
     operator: str
     why: str
-    details: str = ""
 
     @property
     def obstacle(self) -> str:
@@ -256,7 +255,7 @@ class Unreadable(NamedTuple):
 def unreadable_value(source: str, key: str, value: str, operator: str, kind: ValueKind) -> Unreadable | None:
     """Describe a value that the operator cannot compare; None if it can."""
     why = kind.why_unreadable(value)
-    return Unreadable(source, key, value, operator, why, kind.unreadable(value) or "") if why else None
+    return Unreadable(source, key, value, operator, why) if why else None
 
 
 def cut_error(error: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from moorage.match.comparison import EXPRESSION, INTEGER, LABEL_VALUE, Unreadable, shown
-from moorage.match.operators import EQUAL, EXISTS, NODE_SELECTOR, comparisons_in
+from moorage.match.operators import EQUAL, EXISTS, NODE_SELECTOR, TOLERATION, comparison_of, comparisons_in
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Taint
 from moorage.model.types.pod import Toleration
@@ -80,23 +80,22 @@ class UnreadableValues:
         return True
 
     def log(self, found: Unreadable, where: Mapping[str, Any], **about: Any) -> None:
-        if found.source == LABEL_VALUE:
+        is_label = found.source == LABEL_VALUE
+        comparison = comparison_of(found.operator, NODE_SELECTOR if is_label else TOLERATION)
+        err = (comparison.unreadable(found.value) if comparison is not None else None) or found.why
+        if is_label:
             label = f"{found.key}={found.value}"
             kind = "integer" if found.operator in INTEGER_OPERATORS else "semantic version"
-            self._log.debug(
-                4, f"failed to parse label value as {kind}", **where, label=label, **about, err=found.details
-            )
+            self._log.debug(4, f"failed to parse label value as {kind}", **where, label=label, **about, err=err)
         elif found.operator == EXPRESSION:
             message = "A toleration's expression failed: the taint is not tolerated"
-            self._log.error(message, **where, **about, err=found.details)
+            self._log.error(message, **where, **about, err=err)
         elif found.operator in INTEGER_OPERATORS:
-            err = f"taint value {found.details}"
-            self._log.warning(
-                "failed to parse taint value as integer for numeric comparison", **where, **about, err=err
-            )
+            message = "failed to parse taint value as integer for numeric comparison"
+            self._log.warning(message, **where, **about, err=f"taint value {err}")
         else:
-            err = f"taint value {found.details}"
-            self._log.error("failed to parse taint value as semantic version", **where, **about, err=err)
+            message = "failed to parse taint value as semantic version"
+            self._log.error(message, **where, **about, err=f"taint value {err}")
 
 
 def taint_facts(taint: Taint, toleration: Toleration) -> dict[str, str]:

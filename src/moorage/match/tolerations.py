@@ -149,7 +149,7 @@ class TolerationMatcher:
             return None
         if toleration.expression:
             error = self._failure(taint)
-            return Unreadable(TAINT_VALUE, taint.key, taint.value, EXPRESSION, error, error) if error else None
+            return Unreadable(TAINT_VALUE, taint.key, taint.value, EXPRESSION, error) if error else None
         comparison = comparison_of(toleration.operator, TOLERATION)
         if comparison is None:
             return None

@@ -73,9 +73,7 @@ def test_a_failed_evaluation_does_not_match_and_is_reported_once() -> None:
     )
     assert not together.tolerates(SPOT)
     assert failures == [("x", SPOT, "no such key: 1")]
-    assert together.unreadable(SPOT) == Unreadable(
-        "taint", "spot", SPOT.value, "expression", "no such key: 1", "no such key: 1"
-    )
+    assert together.unreadable(SPOT) == Unreadable("taint", "spot", SPOT.value, "expression", "no such key: 1")
     assert together.obstacle(SPOT) == "the expression failed: no such key: 1"
     assert "the expression failed: no such key: 1" in (together.explain(SPOT) or "")
     assert len(failures) == 1

@@ -137,16 +137,13 @@ def test_an_expression_without_its_gate_matches_nothing_at_all() -> None:
 def test_an_unreadable_taint_is_reported_only_by_what_would_compare_it() -> None:
     taint = Taint("a", "high", "NoSchedule")
     less = compile_toleration(Toleration("a", "Lt", "5"), ON)
-    assert less.unreadable(taint) == Unreadable(
-        "taint", "a", "high", "Lt", "is not a 64-bit integer", '"high" is not a 64-bit integer'
-    )
+    assert less.unreadable(taint) == Unreadable("taint", "a", "high", "Lt", "is not a 64-bit integer")
     assert compile_toleration(Toleration("a", "SemverLt", "5"), ON).unreadable(taint) == Unreadable(
         "taint",
         "a",
         "high",
         "SemverLt",
         "is not a semantic version",
-        '"high" is not a semantic version: Invalid character(s) found in major number "0high"',
     )
     for other in (
         Toleration("b", "Lt", "5"),

@@ -53,6 +53,10 @@ class Verdict(msgspec.Struct, frozen=True):
         return sum(self.gaps) + ABSENT * (self.objections - len(self.gaps))
 
 
+#: Of how many values a plugin tells at a time that it cannot compare them.
+MAX_UNREADABLE_TOLD = 64
+
+
 class UnreadableOn(NamedTuple):
     """A value that a shape's rules cannot compare, the slots of the nodes that have it, and what logs say of it."""
 
@@ -198,7 +202,7 @@ class Plugin(Generic[Want]):
         return counted
 
     def unreadable(self, want: Want, cluster: Cluster) -> Sequence[UnreadableOn]:
-        """Return the values that could not be compared when nodes were filtered; kept while nodes do not change."""
+        """Return values that could not be compared when nodes were filtered: not all if there are very many."""
         return ()
 
     def curable(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Mask:

@@ -29,6 +29,7 @@ from moorage.model.types.pod import Toleration
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import (
+    MAX_UNREADABLE_TOLD,
     ChosenSlots,
     Code,
     Mask,
@@ -171,11 +172,12 @@ class _Want:
         if seen != len(self.first):
             self._read(nodes.taint_sets.sets, min(seen, len(self.first)))
         if seen != len(self.first) or generation != nodes.generation:
-            found = []
+            used, found = set(np.unique(nodes.taints[nodes.alive]).tolist()), []
             for one, (facts, codes) in self._unread.items():
-                slots = np.flatnonzero(np.isin(nodes.taints, codes) & nodes.alive)
-                if len(slots):
-                    found.append(UnreadableOn(one, slots, facts))
+                if not used.isdisjoint(codes):
+                    found.append(UnreadableOn(one, np.flatnonzero(np.isin(nodes.taints, codes) & nodes.alive), facts))
+                    if len(found) == MAX_UNREADABLE_TOLD:
+                        break
             self._unread_on = len(self.first), nodes.generation, found
         return found
 

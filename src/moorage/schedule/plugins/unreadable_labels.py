@@ -6,24 +6,28 @@ Nodes with the same values of the labels that a selector reads are asked about o
 from collections import Counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moorage.columns.node_table import NodeTable
 from moorage.match.comparison import Unreadable, with_obstacle
 from moorage.match.label_selector import Selector
 from moorage.match.node_selector import NodeSelectorMatcher, RequiredNodeAffinity, label_obstacle
-from moorage.schedule.framework.plugin import ChosenSlots, UnreadableOn
+from moorage.schedule.framework.plugin import MAX_UNREADABLE_TOLD, ChosenSlots, UnreadableOn
+
+_ANSWERS_KEPT = 65_536
 
 
 class UnreadableLabels:
     """One selector's answers. Without operators that compare, there is nothing to ask."""
 
-    __slots__ = ("_kept", "_keys", "_nodes", "_reader", "_reads_names")
+    __slots__ = ("_answers", "_kept", "_keys", "_nodes", "_reader", "_reads_names")
 
     def __init__(self, reader: NodeSelectorMatcher | RequiredNodeAffinity, nodes: NodeTable) -> None:
         self._reader, self._nodes = reader, nodes
         self._keys: tuple[str, ...] = ()
         self._reads_names = False
         self._kept: tuple[int, list[UnreadableOn]] = (-1, [])
+        self._answers: dict[bytes, Unreadable | None] = {}  # by the codes of a node's values
         if reader.compares:
             selectors, self._reads_names = _selectors(reader)
             self._keys = tuple({r.key: None for selector in selectors for r in selector.requirements})
@@ -34,34 +38,43 @@ class UnreadableLabels:
         metadata = self._nodes.node(slot).metadata
         return self._reader.unreadable(metadata.labels, metadata.name)
 
-    def groups(self, slots: ChosenSlots) -> list[tuple[Unreadable | None, ChosenSlots]]:
-        """Return the slots by the label of theirs that cannot be compared; None for all others."""
-        if not self._keys or not len(slots):
-            return [(None, slots)]
-        values = [self._nodes.label(key).codes[slots] for key in self._keys]
-        rows = np.stack([*values, slots.astype(np.int32)] if self._reads_names else values)
-        _, first, inverse = np.unique(rows, axis=1, return_index=True, return_inverse=True)
-        answers = [self.at(int(slots[index])) for index in first.tolist()]
-        by_answer: dict[Unreadable | None, list[int]] = {}
-        for number, answer in enumerate(answers):
-            by_answer.setdefault(answer, []).append(number)
-        inverse = inverse.reshape(-1)
-        return [(answer, slots[np.isin(inverse, numbers)]) for answer, numbers in by_answer.items()]
-
     def everywhere(self) -> list[UnreadableOn]:
-        """Return all labels of nodes that cannot be compared."""
+        """Return labels of nodes that cannot be compared: some of them, if each of many nodes has another value."""
         if self._keys and self._kept[0] != self._nodes.generation:
-            groups = self.groups(np.flatnonzero(self._nodes.alive))
-            found = [UnreadableOn(one, slots) for one, slots in groups if one is not None]
+            slots = np.flatnonzero(self._nodes.alive)
+            answers, inverse = self._ask(slots)
+            numbers: dict[Unreadable, list[int]] = {}
+            for number, answer in enumerate(answers):
+                if answer is not None and (answer in numbers or len(numbers) < MAX_UNREADABLE_TOLD):
+                    numbers.setdefault(answer, []).append(number)
+            found = [UnreadableOn(one, slots[np.isin(inverse, of_it)]) for one, of_it in numbers.items()]
             self._kept = self._nodes.generation, found
         return self._kept[1]
 
     def reasons(self, slots: ChosenSlots, reason: str) -> Counter[str]:
         """Count a reason for slots, with what cannot be compared in parentheses."""
+        if not self._keys or not len(slots):
+            return Counter({reason: len(slots)})
+        answers, inverse = self._ask(slots)
         counted: Counter[str] = Counter()
-        for found, group in self.groups(slots):
-            counted[with_obstacle(reason, label_obstacle(found))] += len(group)
+        for answer, nodes in zip(answers, np.bincount(inverse, minlength=len(answers)).tolist(), strict=True):
+            counted[with_obstacle(reason, label_obstacle(answer))] += nodes
         return counted
+
+    def _ask(self, slots: ChosenSlots) -> tuple[list[Unreadable | None], NDArray[np.intp]]:
+        """Return an answer for each distinct combination of values, and which of them is each slot's."""
+        columns = [self._nodes.label(key).codes[slots] for key in self._keys]
+        rows = np.stack([*columns, slots.astype(np.int32)] if self._reads_names else columns, axis=1)
+        unique, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        answers: list[Unreadable | None] = []
+        for row, index in zip(unique, first.tolist(), strict=True):
+            key = row.tobytes()
+            if key not in self._answers or self._reads_names:  # a slot may have got another node
+                if len(self._answers) >= _ANSWERS_KEPT:
+                    self._answers.clear()
+                self._answers[key] = self.at(int(slots[index]))
+            answers.append(self._answers[key])
+        return answers, inverse.reshape(-1)
 
 
 def _selectors(reader: NodeSelectorMatcher | RequiredNodeAffinity) -> tuple[list[Selector], bool]:

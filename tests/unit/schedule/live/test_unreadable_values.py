@@ -11,6 +11,7 @@ from tests.unit.schedule.live.running import run_virtual, running, settle
 from moorage.match.taint_messages import MAX_KEYS
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
+from moorage.schedule.framework.plugin import MAX_UNREADABLE_TOLD
 from moorage.schedule.live.unreadable_values import (
     EVENTS_A_MINUTE,
     MANY_PODS,
@@ -150,10 +151,23 @@ def test_the_metric_has_a_bounded_number_of_keys() -> None:
     api = FakeApi()
     keys = [f"key-{number}" for number in range(MAX_KEYS + 20)]
     api.node("bad", taints=[{"key": key, "value": "x", "effect": "NoSchedule"} for key in keys])
-    api.pod("a", tolerations=[{"key": key, "operator": "Lt", "value": "5"} for key in keys])
+    for number, some in enumerate((keys[:40], keys[40:80], keys[80:])):
+        api.pod(f"p{number}", tolerations=[{"key": key, "operator": "Lt", "value": "5"} for key in some])
     _, metric = play(api, settle)
     assert len(metric) == MAX_KEYS + 1
     assert metric['{source="taint",key="other",operator="Lt"}'] == 20
+
+
+def test_one_attempt_tells_of_a_bounded_number_of_values() -> None:
+    api = FakeApi()
+    for number in range(3 * MAX_UNREADABLE_TOLD):
+        taint = {"key": "load", "value": f"x{number}", "effect": "NoSchedule"}
+        api.node(f"bad-{number}", labels={"version": f"1.x{number}"}, taints=[taint])
+    api.pod("a", tolerations=[BELOW])
+    api.pod("b", affinity=affinity("SemverGt", "1.0"), tolerations=[{"operator": "Exists"}])
+    lines, metric = play(api, settle, verbosity=4)
+    assert set(metric.values()) == {MAX_UNREADABLE_TOLD}
+    assert len([line for line in lines if "failed to parse" in line]) == 2 * MAX_UNREADABLE_TOLD
 
 
 # -- events about nodes -----------------------------------------------------------------------------------------------
@@ -252,7 +266,8 @@ def test_many_nodes_with_one_taint_are_few_events_and_a_log_line() -> None:
 
 def test_many_taints_are_a_bounded_number_of_events_a_minute() -> None:
     api = FakeApi()
-    taints = 4 * EVENTS_A_MINUTE
+    taints = MAX_UNREADABLE_TOLD
+    assert taints > EVENTS_A_MINUTE
     for number in range(taints):
         api.node(f"bad-{number}", taints=[{**HIGH[0], "value": f"x{number}"}])
     for number in range(5):
@@ -260,7 +275,7 @@ def test_many_taints_are_a_bounded_number_of_events_a_minute() -> None:
 
     async def story() -> None:
         await settle(SETTLING + 1)
-        assert 0 < len(api.rewritten) <= EVENTS_A_MINUTE + 3
+        assert 0 < len(api.rewritten) <= EVENTS_A_MINUTE < taints
         await settle(6 * REWRITING)
         assert len({node for node, *_ in api.rewritten}) == taints
 
