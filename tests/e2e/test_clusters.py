@@ -129,6 +129,7 @@ def test_a_cluster_that_is_not_kept_goes_with_its_process_and_a_failed_start_say
         (["--dashboard", "--dashboard-port", "{taken}"], "the dashboard has ended"),
         (["--ha", "1", "--etcd-binary", "/missing"], "/missing is not a program"),
         (["--config", "missing.yaml"], "missing.yaml: No such file or directory"),
+        (["--etcd-servers", "http://127.0.0.1:1"], "does etcd run there?"),
     ],
 )
 def test_a_failed_start_leaves_nothing(options: list[str], problem: str, detach: list[str], user: User) -> None:

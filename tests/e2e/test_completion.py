@@ -49,6 +49,7 @@ def test_bash_completes_what_users_type(program: Path, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     (folder / "sub").mkdir(parents=True)
     (folder / "pods.yaml").touch()
+    (folder / "nodes.yaml").write_text("{apiVersion: v1, kind: Node, metadata: {name: node-1}}\n")
     (folder / "my pods.yaml").touch()
     (folder / "kubeconfig").write_text("contexts: [{name: 'arn:aws:eks:dev', context: {cluster: a}}]\n")
     for line, word, replies in (
@@ -61,6 +62,10 @@ def test_bash_completes_what_users_type(program: Path, tmp_path: Path) -> None:
         ("moorage lint --select cel-con", None, ["cel-constant"]),
         ("moorage plan --context arn:aws:", "", ["eks:dev"]),
         ("moorage demo gpu-t", None, ["gpu-tiers"]),
+        ("moorage plan nodes.yaml --drain node", None, ["node-1"]),
+        ("moorage plan nodes.yaml --taint=node", "node", ["node-1="]),
+        ("moorage explain -f nodes.yaml no", None, ["node/"]),
+        ("moorage explain -f nodes.yaml node/", None, ["node/node-1"]),
     ):
         assert ask(program, folder, line, word) == replies, line
 

@@ -13,7 +13,7 @@ from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.cluster.dashboard_process import DashboardProcess
 from moorage.cluster.kept.description import FORMAT, Description, write_description
 from moorage.cluster.kept.kept_cluster import KeptCluster
-from moorage.cluster.kept.places import ClusterError, is_cluster
+from moorage.cluster.kept.places import ClusterError, is_cluster, remove_unused
 from moorage.cluster.kept.processes import forget_this_process, record_this_process
 from moorage.store.log_file import DataDirectory, StoreUnusable
 from moorage.telemetry.watchdog import Watchdog
@@ -112,6 +112,8 @@ class KeptPlane:
             with suppress(ClusterError):  # another process has started a cluster of this name already
                 if cluster.directory.exists():
                     cluster.delete(keeps=self._named_in_error, keeps_directory=self._had_directory)
+        elif self._is_new and not self._has_started and not self._had_directory:
+            remove_unused(cluster.directory)
 
 
 def _plane(settings: Settings) -> "ControlPlane | HaPlane":

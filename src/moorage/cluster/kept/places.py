@@ -6,10 +6,12 @@ Named clusters are in `moorage/clusters` of the user's data directory; the one w
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from moorage.client.kubeconfig.loading import default_file, listed_files
 from moorage.model.names import dns1123_label_errors
+from moorage.store.log_file import LOCK_FILE
 from moorage.store.sqlite import FILE_NAME
 
 #: What the cluster was told at its last start.
@@ -63,6 +65,16 @@ def default_kubeconfig(environment: Mapping[str, str] = os.environ) -> Path | No
 def is_cluster(directory: Path) -> bool:
     """Return whether a cluster is kept there, or runs without being kept."""
     return (directory / FILE_NAME).is_file() or (directory / DESCRIPTION_FILE).is_file()
+
+
+def remove_unused(directory: Path) -> None:
+    """Remove a directory with nothing but a lock and a log: a start on etcd has failed before anything was written."""
+    with suppress(OSError):
+        files = list(directory.iterdir())
+        if {file.name for file in files} <= {LOCK_FILE, LOG_FILE}:
+            for file in files:
+                file.unlink()
+            directory.rmdir()
 
 
 def all_names(environment: Mapping[str, str] = os.environ) -> list[str]:
