@@ -11,7 +11,7 @@ from moorage.plan.node_changes import ScaleChange, TaintChange, UntaintChange
 from moorage.plan.what_if import Changes
 
 NODES = ("n0", "n1", "n2", "n3")
-_KEYS = ("risk", "os")
+TAINT_KEYS = ("risk", "os")
 _NUMBERS = ("3", "7", "950", "x")
 _VERSIONS = ("1.2.3", "1.10.0", "new")
 _SECONDS = (None, None, 0, 30, 300)
@@ -24,7 +24,7 @@ def _value(key: str) -> st.SearchStrategy[str]:
 
 @st.composite
 def taints(draw: st.DrawFn) -> Raw:
-    key = draw(st.sampled_from(_KEYS))
+    key = draw(st.sampled_from(TAINT_KEYS))
     effect = draw(st.sampled_from(["NoExecute", "NoExecute", "NoSchedule"]))
     return {"key": key, "value": draw(_value(key)), "effect": effect}
 

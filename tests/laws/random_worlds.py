@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
-from tests.laws.random_what_ifs import TAINTS, TOLERATIONS
+from tests.laws.random_what_ifs import TAINT_KEYS, TAINTS, TOLERATIONS
 from tests.unit.plan.planning import Raw, node, pod, workload
 
 from moorage.model.gates import Component, GateSet, gates_from
@@ -22,6 +22,8 @@ ALL_ON, ALL_OFF = {"AllAlpha": True, "AllBeta": True}, {"AllAlpha": False}
 #: When everything that exists was made: one hour before the world begins.
 _MADE = "2025-12-31T23:00:00Z"
 LATELY = "2025-12-31T23:59:50Z"
+#: A taint that is tolerated for 300 s is then nearer to its end than one of LATELY that is tolerated for 30 s.
+EARLIER = "2025-12-31T23:55:10Z"
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _DEFINITION = "widgets.example.com"
 
@@ -39,6 +41,7 @@ class Dimension(StrEnum):
     PRIORITIES = "PriorityClasses"
     BUDGETS = "PodDisruptionBudgets"
     RUNNING_PODS = "pods that run already"
+    TIMED_PODS = "pods that run on a node whose taints they tolerate for a time"
     JOBS = "Jobs"
     SKEWED_GATES = "feature gates per component"
     CUSTOM_KINDS = "custom kinds"
@@ -156,11 +159,19 @@ ONE_TAINT = st.sampled_from([[], [{"key": "a", "effect": "NoSchedule"}]])
 
 
 @st.composite
+def added(draw: st.DrawFn, taint: Raw) -> Raw:
+    """Draw when a taint that evicts was added, if that is known."""
+    if taint["effect"] != "NoExecute":
+        return taint
+    when = draw(st.sampled_from(["", LATELY, EARLIER]))
+    return {**taint, "timeAdded": when} if when else taint
+
+
+@st.composite
 def nodes(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -> Raw:
     taints = draw(ONE_TAINT)
-    if Dimension.EVICTING_TAINTS in dimensions:
-        added: Raw = {"timeAdded": LATELY} if draw(st.booleans()) else {}
-        taints = [*taints, *(taint | (added if taint["effect"] == "NoExecute" else {}) for taint in draw(TAINTS))]
+    if Dimension.EVICTING_TAINTS in dimensions or Dimension.TIMED_PODS in dimensions:
+        taints = [*taints, *(draw(added(taint)) for taint in draw(TAINTS))]
     drawn = node(name, draw(NODE_CPUS), taints=taints)
     if Dimension.UNREADY_NODES not in dimensions:
         return drawn
@@ -250,10 +261,29 @@ def running_pods(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -
     drawn = pod(name, draw(POD_CPUS), labels={"app": name}, nodeName=draw(st.sampled_from(NODES)), **fields)
     conditions = [
         {"type": name, "status": "True", "lastTransitionTime": _MADE}
-        for name in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+        for name in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
     ]
+    bound = draw(st.sampled_from([_MADE, LATELY])) if Dimension.EVICTING_TAINTS in dimensions else _MADE
+    conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": bound})
     drawn["status"] = {"phase": "Running", "startTime": _MADE, "conditions": conditions}
     return made_before(drawn)
+
+
+#: No sum of two of them, and no time since a taint was added, is another one.
+_TOLERATED = st.sampled_from([None, 20, 90, 300])
+
+
+@st.composite
+def timed_pods(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -> Raw:
+    """Draw a pod that runs, and tolerates all taints that evict, each for a time of its own."""
+    drawn = draw(running_pods(name, dimensions | {Dimension.EVICTING_TAINTS}))
+    tolerated = [(key, draw(_TOLERATED)) for key in TAINT_KEYS]
+    drawn["spec"]["tolerations"] = [
+        {"key": key, "operator": "Exists", "effect": "NoExecute"} | ({"tolerationSeconds": seconds} if seconds else {})
+        for key, seconds in tolerated
+    ]
+    drawn["spec"]["containers"] = pod(name, "100m")["spec"]["containers"]
+    return drawn
 
 
 #: In the order in which their pods are made.
@@ -298,6 +328,8 @@ def worlds(draw: st.DrawFn, dimensions: frozenset[Dimension] = frozenset()) -> W
     documents += [draw(nodes(name, dimensions)) for name in NODES]
     if Dimension.RUNNING_PODS in dimensions:
         documents += [draw(running_pods(f"r{number}", dimensions)) for number in range(draw(st.integers(0, 2)))]
+    if Dimension.TIMED_PODS in dimensions:
+        documents += [draw(timed_pods(f"t{number}", dimensions)) for number in range(draw(st.integers(1, 3)))]
     for number, (where, kind) in enumerate(draw(kinds_in_places(dimensions))):
         name = f"w{number}"
         drawn = new_pods(name, where, dimensions) if kind == "Pod" else workloads(kind, name, where, dimensions)

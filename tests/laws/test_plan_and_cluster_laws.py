@@ -27,6 +27,7 @@ GROUPS = {
     "quotas": (Dimension.QUOTAS, Dimension.LIMIT_RANGES, Dimension.JOBS),
     "priorities": (Dimension.PRIORITIES, Dimension.RUNNING_PODS, Dimension.BUDGETS, Dimension.NODE_NAMES),
     "evictions": (Dimension.EVICTING_TAINTS, Dimension.RUNNING_PODS, Dimension.JOBS),
+    "pods whose time runs": (Dimension.TIMED_PODS,),
     "skewed gates": (Dimension.EVICTING_TAINTS, Dimension.SKEWED_GATES, Dimension.NODE_NAMES),
     "nodes that are not ready": (Dimension.UNREADY_NODES, Dimension.RUNNING_PODS),
     "everything": tuple(Dimension),
