@@ -66,6 +66,29 @@ spec:
 Open = Callable[..., Page]
 
 
+_DAEMONS = """
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1, labels: {disk: hdd}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: gpu-1, labels: {disk: ssd}}
+spec: {taints: [{key: dedicated, value: gpu, effect: NoSchedule}]}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      nodeSelector: {disk: ssd}
+      containers: [{name: agent, image: "agent:1"}]
+"""
+
+
 def moorage(*arguments: str) -> str:
     done = subprocess.run([sys.executable, "-m", "moorage", *arguments], capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
@@ -180,6 +203,21 @@ def test_an_explanation_opens_with_its_pod(opened: Open) -> None:
     for one in told["refused"]:
         for node in one["nodes"]:
             expect(page.get_by_role("table").get_by_text(node, exact=True).first).to_be_visible()
+
+
+def test_a_daemon_set_opens_with_a_row_for_each_reason(opened: Open, tmp_path: Path) -> None:
+    path = tmp_path / "daemons.yaml"
+    path.write_text(_DAEMONS)
+    target = ("daemonset/agent", "-f", str(path))
+    told = json.loads(moorage("explain", *target, "--output", "json"))
+    page = opened("explain", *target)
+    expect(page.locator(".pending-verdict")).to_have_text(told["message"])
+    expect(page.locator(".pending-head")).to_contain_text("DESIRED 0 · CURRENT 0 · READY 0")
+    rows = page.locator(".daemon-nodes tbody tr")
+    assert rows.locator("th").all_inner_texts() == [", ".join(group["nodes"]) for group in told["groups"]]
+    expect(rows.first).to_contain_text("label disk=hdd: hdd = ssd is false")
+    expect(page.locator(".help-card h3").first).to_have_text(told["suggestions"][0]["summary"])
+    assert violations(page) == []
 
 
 def test_a_node_opens_with_its_page(opened: Open) -> None:
