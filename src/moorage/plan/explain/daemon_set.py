@@ -30,7 +30,7 @@ from moorage.plan.explain.remedies.labels import label_changes
 from moorage.plan.explain.remedies.remedy import remedy_of
 from moorage.plan.explain.remedies.taints import taint_changes
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, best_of
-from moorage.plan.explain.replicas import failed_line
+from moorage.plan.explain.replicas import failed_line, refused_pod
 from moorage.plan.explain.suggesting import Help, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Item, Key, Note
@@ -114,7 +114,7 @@ class DaemonExplanation(msgspec.Struct, frozen=True, rename="camel"):
     nodes: int
     groups: tuple[DaemonNodes, ...]
     obstacle: Obstacle | None = None
-    #: The first pod that waits, explained, with what would help it.
+    #: The first pod that waits, or else one that is refused, explained, with what would help it.
     pending: Explanation | None = None
     #: Changes with which the DaemonSet would run on nodes on which it does not.
     help: Help = Help()
@@ -170,6 +170,8 @@ class DaemonExplanation(msgspec.Struct, frozen=True, rename="camel"):
             return f"no node should run a pod; one reason keeps out {most}: {self.obstacle.reason}"
         lacking = sum(len(group.nodes) for group in self.of_state(*LACKING))
         if lacking:
+            if self.desired == 1:
+                return "the one node that should run a pod does not"
             verb = "does" if lacking == 1 else "do"
             return f"{lacking:,} of the {counted(self.desired, 'node')} that should run a pod {verb} not"
         return "every node that should run a pod does" if self.desired else "no node should run a pod"
@@ -303,6 +305,8 @@ class _Explaining:
     def _first_pending(self, groups: Sequence[DaemonNodes]) -> Explanation | None:
         waiting = next((group for group in groups if group.state is DaemonState.PENDING), None)
         pod = self._pod_of(waiting.nodes[0]) if waiting is not None else None
+        if pod is None and self.failed is not None:
+            pod = refused_pod(self.found, self.key, self.failed.message)
         if pod is None:
             return None
         self.simulation.scheduler.nominations.remove(pod.key)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.plan.explain.daemon_set import DaemonExplanation, DaemonNodes, DaemonState
+from moorage.plan.explain.explanation import Standing
 from moorage.plan.explain.groups import MAX_LINES, merged
 from moorage.plan.explain.suggesting import Help
 from moorage.plan.explain.text import ExplanationText
@@ -43,8 +44,9 @@ class DaemonText(ExplanationText):
             yield from self._nodes(title, told.of_state(state), told.nodes)
         yield from self._nodes("No pod is wanted", told.of_state(DaemonState.NO_POD), told.nodes)
         if told.pending is not None:
-            pod = printable(told.pending.pod)
-            yield from self._changes(f"Pod {pod} would fit with any one of these changes", told.pending.help)
+            is_refused = told.pending.standing is Standing.REFUSED
+            who = "Its pods would be let in" if is_refused else f"Pod {printable(told.pending.pod)} would fit"
+            yield from self._changes(f"{who} with any one of these changes", told.pending.help)
         more = " on more nodes" if told.desired else ""
         yield from self._changes(f"It would run{more} with any one of these changes", told.help)
         yield from self._section("Notes", self._notes(told.notes))

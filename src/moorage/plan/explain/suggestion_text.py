@@ -74,5 +74,5 @@ def remarks(suggestion: Suggestion) -> Iterator[str]:
 
 def _subject(told: Explanation) -> str:
     if told.standing is Standing.REFUSED:
-        return "Its pods would be let in, and"
+        return "Its pods would be let in and"
     return "The next replica would" if told.standing is Standing.COMPLETE else "It would"

@@ -128,6 +128,8 @@ def test_pods_that_the_api_server_refuses() -> None:
     (refused,) = told.of_state(DaemonState.REFUSED)
     assert "exceeded quota: q" in why(told, refused.nodes[0])[0]
     assert (told.desired, told.current) == (2, 1)
+    assert "ResourceQuota q: pods 1 → 2" in [one.change.summary for one in told.suggestions]
+    assert "Its pods would be let in with any one of these changes (each was tried)" in printed(told)
 
 
 def test_a_pod_stays_though_none_would_be_made_again() -> None:

@@ -44,7 +44,7 @@ export function daemonSet(told, { again }) {
       h("p", { class: "wrap pending-verdict" }, told.verdict),
     ),
     table(explanation, told.leftOutRows),
-    explanation.pending?.suggestions.length ? section(`What would help ${explanation.pending.pod}`, explanation.pending) : null,
+    explanation.pending?.suggestions.length ? section(pendingTitle(explanation.pending), explanation.pending) : null,
     explanation.suggestions.length || explanation.together ? section(explanation.desired ? "What would let it run on more nodes" : "What would let it run", explanation, "It would run") : null,
   );
 }
@@ -72,6 +72,10 @@ function reasons({ refusals, pods }) {
   const lines = refusals.flatMap(({ reasons: said, details }) => (details.length ? details : said));
   const waits = pods.length === 1 && refusals.length > 0 ? [h("li", { class: "muted" }, `pod ${pods[0]}`)] : [];
   return h("ul", { class: "daemon-reasons" }, lines.map((line) => h("li", {}, line)), waits);
+}
+
+function pendingTitle({ standing, pod }) {
+  return standing === "Refused" ? "What would let its pods in" : `What would help ${pod}`;
 }
 
 function section(title, explanation, subject) {
