@@ -15,6 +15,7 @@ import msgspec
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.lint.catalogue import CHECKS, TOLERATION_CHECKS, Facts, rules
 from moorage.lint.facts.custom_kinds import CustomKinds, OwnLines
+from moorage.lint.facts.device_gates import KINDS as DEVICE_KINDS
 from moorage.lint.facts.requirements import Requirements
 from moorage.lint.facts.served_kinds import served_kinds
 from moorage.lint.finding import NO_EXCERPT, Finding, Lines, RecentLines, Severity, SourcePlace, excerpt_of
@@ -229,8 +230,8 @@ class Linter:
 
     def _dropped(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
         """Yield the fields that the API server drops for want of a gate; what exists keeps them, new pods do not."""
-        raw = subject.document.raw
-        if exists_already(raw) and (subject.pods is None or not subject.pods.path):
+        raw, pods = subject.document.raw, subject.pods
+        if (pods is None and subject.kind not in DEVICE_KINDS) or (exists_already(raw) and not (pods and pods.path)):
             return
         for field in self._dropped_fields.find(raw, subject.served, result):
             if field.gate is not None:

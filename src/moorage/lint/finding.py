@@ -16,6 +16,7 @@ from moorage.lint.report.printable import printable
 
 _WIDEST = 160
 _MAX_PLACES = 10
+_LONGEST_KEPT = 400
 _BEFORE = 60
 
 
@@ -59,8 +60,14 @@ class SourcePlace(msgspec.Struct, frozen=True):
     column: int = 0
     object: str = ""
     path: str = ""
-    excerpt: Excerpt = NO_EXCERPT
+    line_text: str | Excerpt = NO_EXCERPT
     alias: tuple[int, int] | None = None
+
+    @property
+    def excerpt(self) -> Excerpt:
+        """What to show of the line; most places are never shown."""
+        text = self.line_text
+        return excerpt_of(text, self.column) if isinstance(text, str) else text
 
     @property
     def at_alias(self) -> SourcePlace:
@@ -140,6 +147,11 @@ class Finding(msgspec.Struct, frozen=True):
         return (self.place.line, self.place.column, self.rule, self.message)
 
 
+def text_to_keep(line: str, column: int) -> str | Excerpt:
+    """Return a line to make an excerpt of later; of a long one the excerpt."""
+    return line if len(line) <= _LONGEST_KEPT else excerpt_of(line, column)
+
+
 def excerpt_of(line: str, column: int) -> Excerpt:
     """Return the line, safe for a terminal and cut around the column (from 1), and carets below what starts there."""
     if not line.strip():
@@ -160,6 +172,8 @@ def excerpt_of(line: str, column: int) -> Excerpt:
 def _marked(before: str, text: str) -> str:
     """Return the part of `text` to mark: up to the end of a flow entry, a comment, or the line."""
     in_flow = text[:1] in "{[" or before.count("{") > before.count("}") or before.count("[") > before.count("]")
+    if not in_flow and "#" not in text:
+        return text
     depth, quote = 0, ""
     for index, character in enumerate(text):
         if quote:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.lint.finding import Lines, Severity, SourcePlace, excerpt_of
+from moorage.lint.finding import Lines, Severity, SourcePlace, text_to_keep
 from moorage.match.devices.tolerations import as_toleration
 from moorage.match.label_keys import PREFERRED, REQUIRED
 from moorage.model.kinds import Kind
@@ -104,8 +104,9 @@ def place_in(document: Document, kind: Kind | None, lines: Lines, path: str) -> 
     """Return where a field is in the input, or the nearest field around it that is written down."""
     written = _as_written(document, kind, path)
     line, column = document.location(written)
-    name, excerpt = identity(document.raw, kind), excerpt_of(lines.line(line), column)
-    return SourcePlace(document.source, line, column, name, path, excerpt, document.alias(written))
+    name, text = identity(document.raw, kind), text_to_keep(lines.line(line), column)
+    alias = document.alias(written) if document.has_aliases else None
+    return SourcePlace(document.source, line, column, name, path, text, alias)
 
 
 def _as_written(document: Document, kind: Kind | None, path: str) -> str:

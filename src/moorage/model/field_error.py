@@ -8,6 +8,7 @@ apimachinery/pkg/util/validation/field, which renders paths and never reads them
 import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
@@ -144,6 +145,7 @@ _STEP = re.compile(r"\.?(?:\[(?P<subscript>.*?)\](?=[.\[]|$)|(?P<name>[^.\[]+))"
 _MISREPORTED: dict[tuple[str, ...], tuple[str, ...]] = {("metadata", "taints"): ("spec", "taints")}
 
 
+@lru_cache(maxsize=2048)
 def parse_field_path(path: str) -> tuple[str, ...]:
     """Return the steps of a rendered path; list indices are steps of digits. Parts that name no field end the path."""
     steps: list[str] = []

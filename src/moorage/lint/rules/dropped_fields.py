@@ -47,7 +47,7 @@ _GATES_ELSEWHERE = (
     _GateElsewhere(re.compile(r"updateStrategy\.rollingUpdate(\.maxUnavailable)?$"), "MaxUnavailableStatefulSet", 24),
 )
 _INDEX = re.compile(r"\[\d+\]")
-_NOT_COMPARED = frozenset({"apiVersion", "kind", "metadata", "status"})
+_NOT_COMPARED = dict.fromkeys(("apiVersion", "kind", "metadata", "status"))
 #: The most fields whose gate is looked for, and the most that are reported of one object.
 _MAX_FIELDS = 500
 _MAX_REPORTED = 50
@@ -70,7 +70,7 @@ class DroppedFields:
 
     def find(self, raw: Raw, kind: Kind, result: Admitted | Rejected) -> Iterator[DroppedField]:
         """Yield the fields of a document that are missing in the admitted object for want of a gate."""
-        if result.object is None:
+        if result.object is None or not _loses_some({**raw, **_NOT_COMPARED}, result.object):
             return
         found = 0
         for path in missing_fields(raw, result.object):
@@ -121,6 +121,26 @@ def _complaint(path: str, gate: Gate | _GateElsewhere, release: int | None) -> C
         hint = f"needs {flag} (Kubernetes 1.{gate.first} and later have it, off by default; Moorage does not)"
         return Complaint("field-dropped", path, message, hint)
     return Complaint("field-dropped", path, message, gate_hint(gate, release))
+
+
+def _loses_some(given: Raw, kept: Raw) -> bool:
+    """Return whether any field is missing, without its path: that is what nearly all objects are asked."""
+    for name, value in given.items():
+        if not value:
+            continue
+        other = kept.get(name)
+        if other is None:
+            return True
+        kind = type(value)
+        if kind is dict:
+            if type(other) is dict and value != other and _loses_some(value, other):
+                return True
+        elif kind is list and type(other) is list and type(value[0]) is dict and len(value) == len(other):
+            for item, kept_item in zip(value, other, strict=True):
+                is_pair = type(item) is dict and type(kept_item) is dict
+                if is_pair and item != kept_item and _loses_some(item, kept_item):
+                    return True
+    return False
 
 
 def missing_fields(raw: Raw, admitted: Raw) -> Iterator[str]:

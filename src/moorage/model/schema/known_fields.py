@@ -129,12 +129,15 @@ def _omit_empty(raw: Any, shape: Shape) -> None:
         shape = shape.chosen(raw)
     if isinstance(shape, StructShape):
         if isinstance(raw, dict):
-            empty = [name for name, value in raw.items() if value in ([], {}) and name in shape.collections]
+            nested, empty = shape.nested, []
+            for name, value in raw.items():
+                if not value:
+                    if isinstance(value, list | dict) and name in shape.collections:
+                        empty.append(name)
+                elif name in nested:
+                    _omit_empty(value, nested[name])
             for name in empty:
                 del raw[name]
-            for name, nested in shape.nested.items():
-                if value := raw.get(name):
-                    _omit_empty(value, nested)
     elif isinstance(shape, ListShape) and isinstance(raw, list):
         for item in raw:
             _omit_empty(item, shape.item)

@@ -101,15 +101,11 @@ class Positions(Protocol):
         ...
 
 
-class _Child(NamedTuple):
-    """The node to show for a step (the key, the item), the node to go on from, and the nodes passed on the way there.
-
-    Of each of the latter which child: keys and values of a mapping count in turn.
-    """
-
-    shown: Node
-    value: Node
-    edges: tuple[tuple[Node, int], ...]
+#: A node, and which of its children: keys and values of a mapping count in turn.
+_Edge = tuple[Node, int]
+#: The node to show for a step (the key, the item), the node to go on from, which child of which node that is, and the
+#: edges passed before through merge keys.
+_Child = tuple[Node, Node, Node, int, tuple[_Edge, ...]]
 
 
 class YamlPositions:
@@ -136,7 +132,7 @@ class YamlPositions:
             child = self._child(node, step)
             if child is None:
                 break
-            shown, node, _ = child
+            shown, node = child[:2]
         return self.location_of(shown)
 
     def alias(self, steps: tuple[str, ...]) -> Location | None:
@@ -144,14 +140,14 @@ class YamlPositions:
 
     def _alias_on_the_way(self, steps: tuple[str, ...], *, with_value: bool) -> Location | None:
         """Return the first alias that is passed; the value of the last key counts only if it is asked for."""
-        node, passed = self._root, list[tuple[Node, int]]()
+        node, passed, is_key = self._root, list[_Edge](), False
         for step in steps if self._aliases is not None else ():
             child = self._child(node, step)
             if child is None:
                 break
-            passed += child.edges
-            node = child.value
-            is_key = child.shown is not child.value
+            shown, node, parent, number, before = child
+            passed += [*before, (parent, number)]
+            is_key = shown is not node
         if passed and is_key and not with_value:
             passed.pop()
         for parent, number in passed:
@@ -164,7 +160,7 @@ class YamlPositions:
         for step in steps:
             child = self._child(node, step)
             if child is not None:
-                node = child.value
+                node = child[1]
         alias = self._alias or self._alias_on_the_way(steps, with_value=True)
         return YamlPositions(node, self._first_line, self._key_text, self._aliases, alias)
 
@@ -194,7 +190,7 @@ class YamlPositions:
         if isinstance(node, SequenceNode):
             if step.isdecimal() and int(step) < len(node.value):
                 item = node.value[int(step)]
-                return _Child(item, item, ((node, int(step)),))
+                return item, item, node, int(step), ()
             return None
         if not isinstance(node, MappingNode):
             return None
@@ -209,12 +205,12 @@ class YamlPositions:
                 else:
                     merged = merged or self._merged(value, step, edge)
             elif self._key_text(key) == step:
-                return _Child(key, value, ((node, 2 * number + 1),))
+                return key, value, node, 2 * number + 1, ()
         return merged
 
-    def _merged(self, source: Node, step: str, *edges: tuple[Node, int]) -> _Child | None:
+    def _merged(self, source: Node, step: str, *edges: _Edge) -> _Child | None:
         child = self._child(source, step)
-        return None if child is None else child._replace(edges=(*edges, *child.edges))
+        return None if child is None else (*child[:4], (*edges, *child[4]))
 
 
 class _Lines:
