@@ -66,6 +66,20 @@ def test_the_same_input_and_seed_give_the_same_plan(tmp_path: Path) -> None:
     assert len(others) > 1
 
 
+def test_strict_exits_1_if_a_taint_of_the_input_evicts_a_pod_by_then_or_later(tmp_path: Path) -> None:
+    spot = node("spot", taints=[{"key": "fp", "value": "3", "effect": "NoExecute"}])
+    exists = {"key": "fp", "operator": "Exists", "effect": "NoExecute"}
+    for seconds, at, code in ((30, "10s", 1), (30, "60s", 1), (None, "60s", 0)):
+        tolerations = [exists | ({"tolerationSeconds": seconds} if seconds else {})]
+        path = write(tmp_path / "spot.yaml", spot, running("p", "spot", tolerations=tolerations))
+        run(path, "--strict", "--at", at, code=code)
+        run(path, "--strict", code=code)
+        shown = run(path, "--at", at).stdout
+        assert ("Evicted\n" in shown) is bool(seconds)
+        assert ("leaves in 20 s: fp=3 is tolerated for 30 s" in shown) is (bool(seconds) and at == "10s")
+        assert ("default/p leaves spot" in shown) is (bool(seconds) and at == "60s")
+
+
 def test_strict_exits_1_if_something_stays_pending_or_is_refused(cluster: str, tmp_path: Path) -> None:
     run(cluster, code=0)
     run(cluster, "--strict", code=1)

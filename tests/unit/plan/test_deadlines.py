@@ -9,7 +9,7 @@ from tests.unit.plan.planning import Raw, node, pod, running, workload, written
 
 from moorage.model.gates import gates_from
 from moorage.plan.input.live_cluster import LiveCluster, load_live
-from moorage.plan.node_changes import TaintChange
+from moorage.plan.node_changes import ScaleChange, TaintChange
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.pod_lines import PodDeadline, State
@@ -169,6 +169,18 @@ def test_taints_of_the_input_count_like_those_that_a_change_adds() -> None:
     after = planned(node("n1"), *pods, changes=change, until=10.0)
     assert deadlines(before) == deadlines(after)
     assert deadlines(after)["a"] == ("Evicting", f"leaves in 20 s: {WHY}", 20, UNREPLACED)
+
+
+def test_newly_placed_pods_have_their_deadlines() -> None:
+    change = Changes(scales=(ScaleChange("deployment/web", 1),))
+    owner = workload("Deployment", "web", pods={"tolerations": [below("5", 30)]}, replicas=0)
+    planner = planner_of(OLD, owner)
+    outcome, difference, _ = planner.answer(planner.build(lives=True), change, (), until=10.0)
+    assert difference is not None
+    (line,) = difference.placed
+    shown = f"(leaves in 20 s: {WHY})"
+    assert f"default/{line.name} → spot {shown}" in "\n".join(TextReport(width=200).lines(outcome, difference))
+    assert f"| default/{line.name} {shown} | spot |" in "\n".join(MarkdownReport().lines(outcome, difference))
 
 
 def test_the_taint_that_decides_need_not_be_tolerated_for_the_shortest_time() -> None:

@@ -36,12 +36,14 @@ def by_deadline(pods: Iterable[PodLine]) -> list[LeavingGroup]:
     return list(groups.values())
 
 
+def deadline_note(pod: PodLine) -> str:
+    """` (leaves in 23 s: fp=3 is tolerated for 30 s)`; empty if no taint evicts the pod."""
+    return f" ({pod.deadline.text})" if pod.deadline is not None else ""
+
+
 def names_with_deadlines(pods: Sequence[PodLine], *, everything: bool, namespace: bool = False) -> str:
     """`a, b; c (leaves in 23 s: fp=3 is tolerated for 30 s)`."""
     alike: dict[str, list[PodLine]] = {}
     for pod in sorted(pods, key=lambda pod: pod.deadline is not None):
-        alike.setdefault(pod.deadline.text if pod.deadline is not None else "", []).append(pod)
-    return "; ".join(
-        names(group, everything=everything, namespace=namespace) + (f" ({text})" if text else "")
-        for text, group in alike.items()
-    )
+        alike.setdefault(deadline_note(pod), []).append(pod)
+    return "; ".join(names(group, everything=everything, namespace=namespace) + note for note, group in alike.items())

@@ -11,7 +11,7 @@ from moorage.lint.report.printable import printable
 from moorage.plan.departures import Departure
 from moorage.plan.outcome import NodeLine, Outcome, shown_usage
 from moorage.plan.pod_lines import State
-from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
+from moorage.plan.report.deadlines import by_deadline, deadline_note, names_with_deadlines
 from moorage.plan.report.grouping import (
     PendingGroup,
     average,
@@ -176,7 +176,7 @@ class MarkdownReport:
         replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.replaced)]
         yield from _table("Replaced by a rolling update", ("pod", "workload", "from", "then"), replaced)
         yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
-        placed = [(pod.key, pod.node) for pod in self._cut(difference.placed)]
+        placed = [(f"{pod.key}{deadline_note(pod)}", pod.node) for pod in self._cut(difference.placed)]
         yield from _table("Newly placed", ("pod", "node"), placed)
         failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in self._cut(difference.failed)]
         yield from _table("Newly failed", ("pod", "node", "reason"), failed)

@@ -17,7 +17,7 @@ from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.pod_lines import PodLine, State, when_text
 from moorage.plan.pool_upgrade import Upgrade
-from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
+from moorage.plan.report.deadlines import by_deadline, deadline_note, names_with_deadlines
 from moorage.plan.report.grouping import (
     MAX_NODES,
     PendingGroup,
@@ -301,7 +301,8 @@ class TextReport(TerminalLines):
 
     def _placed(self, difference: Difference) -> Iterator[str]:
         rows = self._cut(difference.placed, _MAX_ROWS)
-        yield from (f"  {printable(pod.key)} → {self._styled(printable(pod.node), CYAN)}" for pod in rows)
+        for pod in rows:
+            yield from self._wrapped("  ", 4, f"{pod.key} → {pod.node}{deadline_note(pod)}")
         yield from self._left_out(len(difference.placed) - len(rows), "pod")
 
     def _departures(self, departures: list[Departure]) -> Iterator[str]:
