@@ -1,5 +1,6 @@
 """Choose the suggestions that help a workload as a whole: each is tried on it, the smallest change first."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from moorage.plan.node_changes import AddedNodes
 from moorage.plan.rollout import SCALED, kind_of_workload
 
 _MAX_MODELS = 2
+_MAX_OF_PART, _MAX_MOVED = 8, 3  # changes to one part, and other pods to move, that are tried
 _MAX_ADDED = 500
 _MAX_RECREATED = 6
 _RECREATE = "strategy Recreate: a rolling update would wait for the old pods; all of them stop before new ones start"
@@ -43,10 +45,14 @@ def in_order(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
 
 def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Suggestion]:
     by_part: dict[str, Suggestion] = {}
+    tries: Counter[str] = Counter()
     kept: list[Suggestion] = []
     for one in ordered:
         last = by_part.get(one.change.part)
         if last is not None and not last.lacking and len(one.nodes) <= len(last.nodes):
+            continue
+        tries[one.change.part] += 1
+        if tries[one.change.part] > (_MAX_MOVED if one.change.gone else _MAX_OF_PART):
             continue
         effect = trials.try_changes(one.change)
         if effect is None or not trials.is_better(effect):
@@ -73,7 +79,9 @@ def with_effect(one: Suggestion, effect: Effect, trials: WorkloadTrials) -> Sugg
 
 
 def _may_recreate(change: Change, trials: WorkloadTrials) -> bool:
-    owner = template_owner(trials.simulation, trials.pod) if change.pod is not None else None
+    if change.pod is None or not trials.are_some_running:
+        return False
+    owner = template_owner(trials.simulation, trials.pod)
     return owner is not None and owner.kind is KINDS.DEPLOYMENT and owner.view.spec.strategy.type != "Recreate"
 
 

@@ -18,7 +18,8 @@ from moorage.plan.explain.remedies.remedy import patch_command
 from moorage.plan.explain.remedies.resources import lowered
 from moorage.plan.explain.remedies.trials import Accept, Suggestion
 from moorage.plan.explain.remedies.workload.choosing import with_effect
-from moorage.plan.explain.remedies.workload.trials import WorkloadTrials, is_of
+from moorage.plan.explain.remedies.workload.pod_watch import is_of
+from moorage.plan.explain.remedies.workload.trials import WorkloadTrials
 from moorage.plan.outcome import wanted_pods
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation

@@ -9,24 +9,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from moorage.client.protocol import Object
 from moorage.model.api_error import ApiError
-from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.pod import FINISHED_PHASES, Pod
+from moorage.model.kinds import KINDS
+from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.differences import CannotCarry
 from moorage.plan.explain.remedies.workload.carrying_out import (
     carry_out,
     delete_waiting,
     keeps_waiting_pods,
-    kind_named,
     template_owner,
     workload_of,
 )
+from moorage.plan.explain.remedies.workload.pod_watch import PodWatch, is_of
 from moorage.plan.input.inventory import Key
 from moorage.plan.node_changes import ChangeError
-from moorage.plan.outcome import wanted_pods
-from moorage.plan.pod_lines import PlannedPod, not_created
+from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.simulation.forked import CopyFailed, in_fork
 from moorage.plan.simulation.simulation import Simulation
 
@@ -67,6 +65,10 @@ class WorkloadTrials:
         self._left = MAX_TRIALS
         self.ran_out = False
         self._now: Effect | None = None
+        there = simulation.world.in_namespace(KINDS.POD, self.key.namespace)
+        mine = [one for one in there if is_of(simulation, one, self.key)]
+        self._pods = [one.key for one in mine]
+        self.are_some_running = any(one.view.spec.nodeName for one in mine)
 
     @property
     def now(self) -> Effect:
@@ -117,12 +119,13 @@ class WorkloadTrials:
         simulation = self.simulation
         simulation.api.actor = ""
         simulation.scheduling.follow = lambda action: None
+        watch = PodWatch(simulation, self.key, self._pods)
         if self._at_turn:
             simulation.scheduler.queue.activate(self.pod.key)
         else:
             self._scale(-1)
             simulation.settle()
-        watch = _PodWatch(simulation, self.key)
+        watch.begin()
         known = len(simulation.order)
         deleted = False
 
@@ -140,7 +143,7 @@ class WorkloadTrials:
                 simulation.settle(awaits_eviction)
             if changes and changes[-1].pod is not None and self._keeps_waiting_pods():
                 for _ in range(_MAX_STUCK):  # a StatefulSet makes one pod after the other
-                    if not lacking(simulation, self.key) or not delete_waiting(simulation, self.key):
+                    if not watch.lacking() or not delete_waiting(simulation, self.key):
                         break
                     deleted = True
                     simulation.settle(awaits_eviction)
@@ -150,7 +153,7 @@ class WorkloadTrials:
             return None
         used = _used(simulation, self.key.namespace)
         worse = watch.worse()
-        return Effect(lacking(simulation, self.key), worse, deleted, used, watch.nodes(), len(worse))
+        return Effect(watch.lacking(), worse, deleted, used, watch.nodes(), len(worse))
 
     def _scale(self, difference: int) -> None:
         """Take the replica back that was asked for, or ask for it again."""
@@ -165,96 +168,9 @@ class WorkloadTrials:
         return owner is not None and keeps_waiting_pods(Key(owner.kind.name, owner.namespace, owner.name))
 
 
-def lacking(simulation: Simulation, key: Key) -> int:
-    """Return how many pods of a workload wait for a node, are about to be evicted, were refused, or are missing."""
-    mine = [pod for pod in simulation.world.in_namespace(KINDS.POD, key.namespace) if is_of(simulation, pod, key)]
-    leaving = {timer.pod.uid for timer in simulation.evictions.timers()}
-    running = sum(bool(pod.view.spec.nodeName) and pod.uid not in leaving for pod in mine)
-    if key.kind == "Pod":
-        return int(not running)
-    pending = sum(not pod.view.spec.nodeName for pod in mine)
-    pending += sum(pod.owner == key for pod in not_created(simulation))
-    return max(pending, _wanted(simulation, key) - running)
-
-
-def _wanted(simulation: Simulation, key: Key) -> int:
-    kind = kind_named(key.kind)
-    owner = simulation.world.get(kind, f"{key.namespace}/{key.name}") if kind is not None else None
-    return wanted_pods(owner) if owner is not None else 0
-
-
-def is_of(simulation: Simulation, pod: Object, key: Key) -> bool:
-    """Return whether a pod that is there to stay belongs to a workload, or is the bare pod that is meant."""
-    if not _is_there(pod):
-        return False
-    owner = simulation.owner_of(pod)
-    return Key(*owner) == key if owner is not None else Key("Pod", pod.namespace, pod.name) == key
-
-
-def _is_there(pod: Object) -> bool:
-    return pod.view.metadata.deletionTimestamp is None and pod.view.status.phase not in FINISHED_PHASES
-
-
 def _used(simulation: Simulation, namespace: str) -> dict[str, dict[str, str]]:
     quotas = simulation.world.in_namespace(KINDS.RESOURCE_QUOTA, namespace)
     return {quota.name: {name: str(amount) for name, amount in quota.view.status.used.items()} for quota in quotas}
-
-
-class _PodWatch:
-    """Watches what becomes of the workload's new pods, and of the pods of others."""
-
-    def __init__(self, simulation: Simulation, key: Key) -> None:
-        self._simulation, self._key = simulation, key
-        self._on_node: dict[str, Object] = {}  # by uid, as they were when they changed first
-        self._created: dict[str, Object] = {}
-        simulation.api.listeners.append(self._changed)
-
-    def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        if kind is not KINDS.POD:
-            return
-        if old is None:
-            if new is not None:
-                self._created[new.uid] = new
-        elif old.view.spec.nodeName and old.uid not in self._created and _is_there(old):
-            self._on_node.setdefault(old.uid, old)
-
-    def worse(self) -> dict[str, str]:
-        """Return who is worse off, by uid, each with a sentence."""
-        self._simulation.api.listeners.remove(self._changed)
-        lost = [pod for pod in self._on_node.values() if not self._is_mine(pod) and self._current(pod) is None]
-        successors: dict[Key, list[str]] = {}
-        for pod in self._created.values():
-            current = self._current(pod)
-            if current is not None and current.view.spec.nodeName and not self._is_mine(pod):
-                successors.setdefault(self._workload(pod), []).append(current.view.spec.nodeName)
-        texts = {}
-        for pod in lost:
-            key = self._workload(pod)
-            nodes = successors.get(key, [])
-            if nodes:
-                texts[pod.uid] = f"{pod.key} would be evicted, and go to {nodes.pop(0)}"
-            elif key.kind == "Pod" and not any(self._workload(new) == key for new in self._created.values()):
-                texts[pod.uid] = f"{pod.key} would be evicted, and nothing recreates it"
-            else:
-                texts[pod.uid] = f"{pod.key} would become Pending"
-        return texts
-
-    def nodes(self) -> tuple[str, ...]:
-        """Return the nodes of the workload's pods that were made meanwhile."""
-        current = (self._current(pod) for pod in self._created.values() if self._is_mine(pod))
-        return tuple(
-            dict.fromkeys(pod.view.spec.nodeName for pod in current if pod is not None and pod.view.spec.nodeName)
-        )
-
-    def _current(self, pod: Object) -> Object | None:
-        found = self._simulation.world.get(KINDS.POD, pod.key)
-        return found if found is not None and found.uid == pod.uid and _is_there(found) else None
-
-    def _workload(self, pod: Object) -> Key:
-        return Key(*self._simulation.workload_of(pod))
-
-    def _is_mine(self, pod: Object) -> bool:
-        return self._workload(pod) == self._key
 
 
 def shown_worse(effect: Effect) -> tuple[str, ...]:
