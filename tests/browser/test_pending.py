@@ -234,6 +234,9 @@ def test_suggestions_are_those_of_the_command_and_are_tried_on_files(
     assert cards.locator("h3").all_inner_texts() == [one["summary"] for one in told]
     card = cards.first
     expect(card.locator("pre").first).to_have_text(told[0]["yaml"])
+    waiting = f"Pods that wait: {told[0]['pendingBefore']} → {told[0]['pendingAfter']}"
+    expect(card.locator(".help-pending")).to_have_text(waiting)
+    assert page.locator(".help-remarks li").all_inner_texts() == [text for one in told for text in one["remarks"]]
     card.get_by_role("button", name="Try").click()
     expect(card.locator(".help-result")).to_contain_text(re.compile(r"1 pod would get a node:.*ondemand-[12]", re.S))
     expect(page.get_by_role("button", name="Apply")).to_have_count(0)

@@ -112,7 +112,7 @@ def changed(documents: list[Raw], suggestion: Suggestion) -> World | None:
         world.change(Changes(("change",)), remedy.manifest)
     else:
         return None
-    if suggestion.deletes:
+    if suggestion.deletes_pending:
         world.delete_waiting()
     return world
 
@@ -135,7 +135,7 @@ def check(documents: list[Raw]) -> None:
         if after is None:
             continue
         assert after.lacking < before.lacking, one.change.summary
-        assert one.worse or after.others >= before.others, one.change.summary
+        assert one.worse_off or after.others >= before.others, one.change.summary
         assert not (one.change.gone and before.is_web(one.change.gone.partition("/")[2], "")), one.change.summary
 
 

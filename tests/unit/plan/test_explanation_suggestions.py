@@ -276,7 +276,7 @@ def test_nothing_to_lower_where_nothing_is_left() -> None:
         "1 more node like a": [],
         "move pod default/full-a (priority 0) away from node a": ["a"],
     }
-    assert found.suggestions[1].worse == ("default/full-a would become Pending",)
+    assert found.suggestions[1].worse_off == ("default/full-a would become Pending",)
 
 
 def test_a_host_port_to_do_without() -> None:

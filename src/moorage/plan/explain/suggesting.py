@@ -252,9 +252,11 @@ def plain_help(told: Help) -> dict[str, Any]:
             {
                 **_plain_change(suggestion.change),
                 "nodes": list(suggestion.nodes),
-                "pendingBefore": suggestion.lacked,
-                "pendingAfter": suggestion.lacking,
-                "worseOff": list(suggestion.worse),
+                "pendingBefore": suggestion.pending_before,
+                "pendingAfter": suggestion.pending_after,
+                "worseOff": list(suggestion.worse_off),
+                "deletesPending": suggestion.deletes_pending,
+                "remarks": list(suggestion.remarks),
                 "remedy": as_data(suggestion.remedy),
             }
             for suggestion in told.suggestions

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, printable_lines
 from moorage.plan.explain.explanation import Explanation, Standing
 from moorage.plan.explain.explanation_lines import ExplanationLines
@@ -26,6 +25,8 @@ class SuggestionText(ExplanationLines):
                 yield from self._suggestion(number, suggestion, wide=told.column is None)
             if len(shown) < len(told.suggestions):
                 yield f"  … and {len(told.suggestions) - len(shown)} more (--all lists them)"
+            if told.not_all_tried:
+                yield self._styled("  Not all changes were tried: that would have taken too long.", YELLOW)
             yield ""
         elif told.together is not None:
             title = f"No single change is enough; on {printable(told.together.node)} these would be, together"
@@ -48,7 +49,7 @@ class SuggestionText(ExplanationLines):
             else ""
         )
         yield from self._change(number, suggestion.change, opens)
-        for remark in remarks(suggestion):
+        for remark in suggestion.remarks:
             yield from self._wrapped("        ", 10, remark, YELLOW)
 
     def _change(self, number: int, change: Change, opens: str) -> Iterator[str]:
@@ -58,18 +59,6 @@ class SuggestionText(ExplanationLines):
             yield f"        {self._styled(line, GREEN)}"
         if change.command:
             yield f"        {self._styled(f'$ {printable(change.command)}', GREEN)}"
-
-
-def remarks(suggestion: Suggestion) -> Iterator[str]:
-    """Yield what to know before a change is made: who still waits, who is worse off, what else has to be done."""
-    if suggestion.lacking:
-        verb = "waits" if suggestion.lacking == 1 else "wait"
-        yield f"{suggestion.lacking:,} of the {counted(suggestion.lacked, 'pod')} that wait now still {verb}"
-    yield from suggestion.worse
-    if suggestion.change.note:
-        yield suggestion.change.note
-    if suggestion.deletes:
-        yield "delete the pods that wait: their workload recreates them with the new template"
 
 
 def _subject(told: Explanation) -> str:

@@ -87,7 +87,7 @@ def test_what_lets_the_api_server_take_the_pods(
     documents: list[Raw], kind: str, expected: dict[str, tuple[int, int]]
 ) -> None:
     told = explained(*documents, kind=kind)
-    assert {one.change.summary: (one.lacked, one.lacking) for one in told.suggestions} == expected
+    assert {one.change.summary: (one.pending_before, one.pending_after) for one in told.suggestions} == expected
 
 
 def test_the_remedy_of_a_quota_is_its_manifest() -> None:

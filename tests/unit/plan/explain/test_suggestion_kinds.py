@@ -219,7 +219,7 @@ def test_a_suggestion_of_each_kind(kind: str, documents: list[Raw], target: str,
     told = explained(*documents, pod=target)
     found = {one.change.summary: one for one in told.suggestions}
     assert summary in found, list(found)
-    assert found[summary].lacking == 0 < found[summary].lacked
+    assert found[summary].pending_after == 0 < found[summary].pending_before
 
 
 def test_a_template_keeps_what_admission_adds_to_pods_out() -> None:

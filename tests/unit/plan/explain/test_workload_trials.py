@@ -31,7 +31,7 @@ def test_replicas_that_keep_away_from_each_other_are_not_asked_to_move() -> None
     ]
     assert told.suggestions[0].change.recreates, "the old pod would keep the new ones away"
     assert not any(one.change.gone for one in told.suggestions)
-    assert all(one.lacking == 0 and one.lacked == 1 for one in told.suggestions)
+    assert all(one.pending_after == 0 and one.pending_before == 1 for one in told.suggestions)
 
 
 def test_the_smallest_number_of_nodes_is_suggested() -> None:
@@ -45,7 +45,7 @@ def test_a_suggestion_says_how_many_pods_still_wait() -> None:
     web["spec"]["podManagementPolicy"] = "Parallel"
     told = explained(node("n1", cpu="4", disk="hdd"), web, pod="statefulset/web")
     first = next(one for one in told.suggestions if one.change.kind is ChangeKind.NODE_SELECTOR)
-    assert (first.lacked, first.lacking) == (3, 2)
+    assert (first.pending_before, first.pending_after) == (3, 2)
 
 
 def test_the_remedy_of_a_suggestion_is_a_manifest_for_plan() -> None:
@@ -66,7 +66,7 @@ def test_others_that_would_have_to_go_are_named() -> None:
     low = workload("Deployment", "low", replicas=1, cpu="3")
     told = explained(node("n1", cpu="4"), low, urgent, pod("p", "3"), pod="deployment/low")
     (first,) = [one for one in told.suggestions if one.change.kind is ChangeKind.PRIORITY]
-    assert first.worse == ("default/p would be evicted, and nothing recreates it",)
+    assert first.worse_off == ("default/p would be evicted, and nothing recreates it",)
 
 
 def test_the_nearest_version_comes_first_and_a_version_label_is_called_a_fact() -> None:
@@ -134,7 +134,7 @@ def test_where_others_would_have_to_leave_changes_that_spare_them_are_suggested(
         "remove the taint x:NoSchedule from node n2",
         "1 more node like n1",
     ]
-    assert not any(one.worse or one.change.recreates for one in told.suggestions)
+    assert not any(one.worse_off or one.change.recreates for one in told.suggestions)
 
 
 def test_a_change_that_makes_others_leave_says_who() -> None:
@@ -144,4 +144,4 @@ def test_a_change_that_makes_others_leave_says_who() -> None:
     )
     told = explained(node("n1", disk="hdd"), running("low", "n1", cpu="3"), URGENT, web, pod="deployment/web")
     assert summaries(told) == ["nodeSelector disk: ssd → hdd", "label node n1 with disk=ssd (now hdd)"]
-    assert all(one.worse == ("default/low would be evicted, and nothing recreates it",) for one in told.suggestions)
+    assert all(one.worse_off == ("default/low would be evicted, and nothing recreates it",) for one in told.suggestions)

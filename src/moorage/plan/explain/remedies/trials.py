@@ -40,23 +40,26 @@ class Suggestion(msgspec.Struct, frozen=True):
 
     change: Change
     nodes: tuple[str, ...]
-    lacked: int = 0  # pods of the workload that wait, are refused or are missing without the change
-    lacking: int = 0  # and with it
-    worse: tuple[str, ...] = ()  # pods of others that are worse off with it
-    deletes: bool = False  # pods that wait have to be deleted, since their workload does not replace them
+    pending_before: int = 0  # pods of the workload that wait, are refused or are missing without the change
+    pending_after: int = 0  # and with it
+    worse_off: tuple[str, ...] = ()  # a sentence for each pod of others that is worse off with it
+    deletes_pending: bool = False  # pods that wait have to be deleted, since their workload does not replace them
     remedy: Remedy | None = None
 
     @property
-    def pending_before(self) -> int:
-        return self.lacked
-
-    @property
-    def pending_after(self) -> int:
-        return self.lacking
-
-    @property
-    def worse_off(self) -> tuple[str, ...]:
-        return self.worse
+    def remarks(self) -> tuple[str, ...]:
+        """What to know before the change is made: who still waits, who is worse off, what else has to be done."""
+        found = []
+        if self.pending_after:
+            verb = "waits" if self.pending_after == 1 else "wait"
+            pods = f"{self.pending_before:,} pod{'' if self.pending_before == 1 else 's'}"
+            found.append(f"{self.pending_after:,} of the {pods} that wait now still {verb}")
+        found += self.worse_off
+        if self.change.note:
+            found.append(self.change.note)
+        if self.deletes_pending:
+            found.append("delete the pods that wait: their workload recreates them with the new template")
+        return tuple(found)
 
     @property
     def kind(self) -> ChangeKind:

@@ -67,6 +67,7 @@ class Card {
       { class: "help-card panel padded stack", "aria-label": suggestion.summary },
       h("h3", { class: "wrap" }, suggestion.summary),
       h("p", { class: "muted wrap" }, opens(suggestion, target)),
+      ...effects(suggestion),
       yaml ? codeBlock(yaml, { label: `Change ${number}: what to write` }) : null,
       command ? codeBlock(command, { label: `Change ${number}: command` }) : null,
       manifest ? h("details", {}, h("summary", {}, `Whole manifest${target ? ` of ${named(target)}` : ""}`), codeBlock(manifest, { label: `Change ${number}: whole manifest`, height: "20rem" })) : null,
@@ -129,8 +130,16 @@ async function offerWhatIsAllowed(cards) {
 function opens({ nodes, kind }, target) {
   if (target?.kind === "Node" && nodes.length === 1) return `Changes node ${target.name}.`;
   const fits = kind === "priority" ? "It would be put on" : "It fits on";
-  const where = `${fits} ${shownNodes(nodes)}.`;
-  return target ? `${where} Changes ${named(target)}.` : where;
+  const where = nodes.length ? `${fits} ${shownNodes(nodes)}.` : "";
+  return [where, target ? `Changes ${named(target)}.` : ""].filter(Boolean).join(" ");
+}
+
+/** How many pods of the workload wait before and after the change, and what to know before it is made. */
+function effects({ pendingBefore, pendingAfter, remarks }) {
+  return [
+    pendingBefore > 0 && h("p", { class: "help-pending" }, `Pods that wait: ${pendingBefore} → ${pendingAfter}`),
+    remarks?.length > 0 && h("ul", { class: "help-remarks wrap" }, remarks.map((one) => h("li", {}, one))),
+  ];
 }
 
 export function named({ kind, namespace, name }) {

@@ -40,7 +40,7 @@ def helping(worked: Iterable[Suggestion], trials: WorkloadTrials) -> list[Sugges
 
 def in_order(suggestions: Iterable[Suggestion]) -> list[Suggestion]:
     """Return the suggestions that make no other pod worse off first, then by the distance of the change."""
-    return sorted(suggestions, key=lambda one: (bool(one.worse), *_distance(one)))
+    return sorted(suggestions, key=lambda one: (bool(one.worse_off), *_distance(one)))
 
 
 def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Suggestion]:
@@ -49,7 +49,7 @@ def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Sugges
     kept: list[Suggestion] = []
     for one in ordered:
         last = by_part.get(one.change.part)
-        if last is not None and not last.lacking and len(one.nodes) <= len(last.nodes):
+        if last is not None and not last.pending_after and len(one.nodes) <= len(last.nodes):
             continue
         tries[one.change.part] += 1
         if tries[one.change.part] > (_MAX_MOVED if one.change.gone else _MAX_OF_PART):
@@ -58,7 +58,7 @@ def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Sugges
         if effect is None or not trials.is_better(effect):
             continue
         suggestion = replace(with_effect(one, effect, trials), nodes=one.nodes or effect.nodes)
-        if last is None or suggestion.lacking < last.lacking or len(one.nodes) > len(last.nodes):
+        if last is None or suggestion.pending_after < last.pending_after or len(one.nodes) > len(last.nodes):
             by_part[one.change.part] = suggestion
             kept.append(suggestion)
         if len(kept) >= MAX_SUGGESTIONS:
@@ -74,7 +74,11 @@ def _distance(suggestion: Suggestion) -> tuple[int, float, int]:
 def with_effect(one: Suggestion, effect: Effect, trials: WorkloadTrials) -> Suggestion:
     """Return a suggestion that says how many pods wait before and after it, and who is worse off."""
     return replace(
-        one, lacked=trials.now.lacking, lacking=effect.lacking, worse=shown_worse(effect), deletes=effect.deleted
+        one,
+        pending_before=trials.now.lacking,
+        pending_after=effect.lacking,
+        worse_off=shown_worse(effect),
+        deletes_pending=effect.deleted,
     )
 
 
