@@ -18,7 +18,7 @@ CAPTURED = {
     "README.md": 1,
     "docs/first-session.md": 3,
     "docs/plan.md": 5,
-    "docs/explain.md": 5,
+    "docs/explain.md": 6,
     "docs/lint.md": 3,
     "docs/gates.md": 2,
     "docs/devices.md": 1,

@@ -18,7 +18,10 @@ _MAX_MODELS = 2
 _MAX_OF_PART, _MAX_MOVED = 8, 3  # changes to one part, and other pods to move, that are tried
 _MAX_ADDED = 500
 _MAX_RECREATED = 6
-_RECREATE = "strategy Recreate: a rolling update would wait for the old pods; all of them stop before new ones start"
+_RECREATE = (
+    "together with strategy: {type: Recreate}, since a rolling update would wait for the old pods; "
+    "all of them stop before new ones start"
+)
 
 
 def helping(worked: Iterable[Suggestion], trials: WorkloadTrials) -> list[Suggestion]:
