@@ -151,6 +151,19 @@ def test_what_follows_is_where_the_replacement_lands_or_why_it_waits(nodes: list
     assert departure.message == ("" if successor.node else successor.message)
 
 
+def test_only_a_replacement_that_has_to_leave_in_its_turn_is_evicted_again() -> None:
+    """Two pods leave; the other node is the better one, and takes one pod only."""
+    other = node("other", "64")
+    other["status"]["capacity"]["pods"] = "1"
+    pods = [bound(name, "spot", below("5", 30), owner=("ReplicaSet", "rs")) for name in ("r0", "r1")]
+    outcome = planned(OLD, other, *pods, until=0.0)
+    assert [(loop.workload, loop.text) for loop in outcome.loops] == [
+        ("ReplicaSet default/rs", "evicted again every 30 s")
+    ]
+    leaving = [line.deadline.then.partition(" ")[2] for line in outcome.pods if line.deadline is not None]
+    assert leaving == ["replaces it on other", "replaces it on spot, evicted again every 30 s"]
+
+
 def test_a_pod_of_a_stateful_set_comes_again_under_its_name() -> None:
     owner = workload("StatefulSet", "db", pods={"tolerations": [below("5", 30)]}, replicas=1, serviceName="db")
     outcome = planned(OLD, owner, until=65.0)

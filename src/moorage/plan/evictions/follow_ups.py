@@ -60,18 +60,20 @@ def _follow_ups(simulation: Simulation) -> FollowUps:
     departures, loops = evictions_of(simulation)
     by_workload = {loop.workload: loop for loop in loops}
     rows = PodRows(simulation)
+    evicted_again = {timer.pod.key for timer in rows.timers.values()}
     then: dict[str, list[str]] = {}
-    for departure in departures:
+    for departure in reversed(departures):
         successor = simulation.world.get(KINDS.POD, departure.replaced_by)
         if successor is not None and not departure.new_node:
             departure.message = rows.pod(successor).message
-        text = what_follows(departure, by_workload.get(departure.workload))
-        then.setdefault(departure.pod, []).append(text)
+        loop = by_workload.get(departure.workload) if departure.replaced_by in evicted_again else None
+        then.setdefault(departure.pod, []).insert(0, what_follows(departure, loop))
+        evicted_again.add(departure.pod)
     return FollowUps(then, by_workload)
 
 
 def what_follows(departure: Departure, loop: EvictionLoop | None = None) -> str:
-    """Say in one sentence what follows the eviction of a pod."""
+    """Say in one sentence what follows the eviction of a pod; `loop` if that is another eviction, without end."""
     if not departure.replaced_by:
         return "it is not replaced" if departure.workload else NOT_REPLACED
     comes = "it comes again" if departure.replaced_by == departure.pod else f"{departure.replaced_by} replaces it"
