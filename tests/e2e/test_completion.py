@@ -60,6 +60,7 @@ def test_bash_completes_what_users_type(program: Path, tmp_path: Path) -> None:
         ("moorage plan --output=j", "j", ["json"]),
         ("moorage plan --feature-gates=TaintTolerationCE", "TaintTolerationCE", ["TaintTolerationCEL="]),
         ("moorage lint --select cel-con", None, ["cel-constant"]),
+        ("moorage lint --kubernetes-version 1.33", None, ["1.33"]),
         ("moorage plan --context arn:aws:", "", ["eks:dev"]),
         ("moorage demo gpu-t", None, ["gpu-tiers"]),
         ("moorage plan nodes.yaml --drain node", None, ["node-1"]),

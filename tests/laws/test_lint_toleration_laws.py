@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.unit.lint.linting import lint
 
 from moorage.lint.facts.possible_taints import EFFECTS, possible_taints
 from moorage.lint.rules.tolerations import redundant_tolerations
@@ -138,3 +141,75 @@ def test_what_is_redundant_can_be_removed() -> None:
 
 def test_the_law_notices_what_was_needed() -> None:
     assert_notices(removable(lambda wanted: [len(wanted) - 1]))
+
+
+# -- tolerations that match no taint of the input ---------------------------------------------------------------------
+
+NODE_TAINTS = st.lists(TAINTS, min_size=1, max_size=4, unique_by=lambda taint: (taint.key, taint.effect))
+_THRESHOLD = re.compile(r"write (?P<operator>\w+) (?P<value>\S+) (?:if|to match)")
+
+
+def documents_of(taints: Sequence[Taint], wanted: Sequence[Toleration]) -> bytes:
+    written = [{name: value for name, value in msgspec.to_builtins(one).items() if value} for one in wanted]
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": f"n{number}"},
+            "spec": {"taints": [{name: value for name, value in msgspec.to_builtins(taint).items() if value}]},
+        }
+        for number, taint in enumerate(taints)
+    ]
+    spec = {"containers": [{"name": "c", "image": "i"}], "tolerations": written}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    return msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": [*nodes, pod]})
+
+
+def unmatched(taints: Sequence[Taint], wanted: Sequence[Toleration]) -> dict[int, str]:
+    """Return the tolerations that are reported, each with its hint."""
+    return {
+        int(finding.place.path.partition("[")[2].partition("]")[0]): finding.hint
+        for finding in lint(documents_of(taints, wanted))
+        if finding.rule == "toleration-matches-no-taint"
+    }
+
+
+def unmatched_law(find: Callable[[Sequence[Taint], Sequence[Toleration]], dict[int, str]] = unmatched) -> None:
+    @LAW_SETTINGS
+    @given(
+        NODE_TAINTS, st.lists(tolerations().filter(lambda one: one.tolerationSeconds is None), min_size=1, max_size=3)
+    )
+    def law(taints: list[Taint], wanted: list[Toleration]) -> None:
+        found = find(taints, wanted)
+        for index, one in enumerate(wanted):
+            of_key = [taint for taint in taints if taint.key == one.key]
+            matches = any(signature([one], taint)[0] for taint in taints)
+            tolerated = all(compile_tolerations(wanted, GATES).tolerates(taint) for taint in of_key)
+            assert index not in found or (of_key and not matches and not tolerated)
+            alone = len([other for other in wanted if other.key in ("", one.key)]) == 1
+            readable = all(compile_tolerations([one], GATES).matchers[0].unreadable(taint) is None for taint in of_key)
+            never = compile_tolerations([one], GATES).matchers[0].never
+            if alone and of_key and not matches and readable and never is None and one.operator != "Exists":
+                assert index in found or not all(taint.effect == one.effect or not one.effect for taint in of_key)
+            if index in found and (threshold := _THRESHOLD.search(found[index])):
+                moved = msgspec.structs.replace(one, operator=threshold["operator"], value=threshold["value"])
+                assert any(signature([moved], taint)[0] for taint in of_key)
+
+    law()
+
+
+def test_a_toleration_that_matches_no_taint_is_reported_and_the_hint_makes_it_match() -> None:
+    unmatched_law()
+
+
+def test_a_hint_that_does_not_help_is_noticed() -> None:
+    def same_threshold(taints: Sequence[Taint], wanted: Sequence[Toleration]) -> dict[int, str]:
+        found = unmatched(taints, wanted)
+        return {index: f"write {wanted[index].operator} {wanted[index].value} to match" for index in found}
+
+    assert_notices(lambda: unmatched_law(same_threshold))
+
+
+def test_findings_that_are_missing_or_too_many_are_noticed() -> None:
+    assert_notices(lambda: unmatched_law(lambda taints, wanted: {}))
+    assert_notices(lambda: unmatched_law(lambda taints, wanted: dict.fromkeys(range(len(wanted)), "")))

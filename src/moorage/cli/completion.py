@@ -71,6 +71,12 @@ def _rules(_context: click.Context, _word: str) -> Iterable[Choice]:
     return [Choice(rule.name, rule.summary) for rule in listed_rules()]
 
 
+def _releases(_context: click.Context, _word: str) -> Iterable[Choice]:
+    from moorage.model.kubernetes_version import NEWEST_MINOR, OLDEST_MINOR
+
+    return [Choice(f"1.{minor}") for minor in range(NEWEST_MINOR, OLDEST_MINOR - 1, -1)]
+
+
 def _contexts(context: click.Context, _word: str) -> Iterable[Choice]:
     from moorage.client.kubeconfig.access import KubeconfigError
     from moorage.client.kubeconfig.loading import context_names
@@ -197,6 +203,7 @@ def _chosen(context: click.Context, kind: Kind) -> list[ObjectName]:
 
 #: By the name of the option or argument.
 _NAMED: dict[str, Callable[[click.Context, str], Iterable[Choice]]] = {
+    "kubernetes_version": _releases,
     "name": _clusters,
     "component": _components,
     "namespace": _namespaces,

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
@@ -150,7 +149,7 @@ class Ignores:
             if match["word"] == "ignore":
                 rules = self._named_rules(_REASON.split(match["rest"], maxsplit=1)[0], source, number)
                 yield _Comment(number, rules, not line[: match.start()].strip())
-            elif get_close_matches(match["word"], _WORDS, n=1, cutoff=0.75):
+            elif _means_ignore(match["word"]):
                 self._mistake(source, number, f"moorage: {match['word']} is unknown; write # moorage: ignore RULE")
 
     def _named_rules(self, text: str, source: str, line: int) -> frozenset[str]:
@@ -171,6 +170,12 @@ class Ignores:
 
 
 _Mark = tuple[int, int]
+
+
+def _means_ignore(word: str) -> bool:
+    from difflib import get_close_matches  # only wrong words need it
+
+    return bool(get_close_matches(word, _WORDS, n=1, cutoff=0.75))
 
 
 def _innermost(blocks: list[_IgnoredBlock], line: int) -> int:

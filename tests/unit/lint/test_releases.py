@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from io import BytesIO
+from pathlib import Path
 
+import click
 import pytest
+from click.testing import CliRunner
 from tests.unit.lint.linting import pod, tolerating
 
 import moorage
+from moorage.cli.commands.lint import command
 from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
 from moorage.lint.facts.served_kinds import SERVED_KINDS, first_release, served_kinds, version_of_kind
@@ -203,3 +207,23 @@ def test_the_library_takes_a_version() -> None:
         moorage.lint(claim, kubernetes_version="1.2")
     with pytest.raises(moorage.MoorageError, match="in no release so far"):
         moorage.lint(claim, kubernetes_version="1.36", gates={"TaintTolerationCEL": True})
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "text"),
+    [
+        (["--kubernetes-version", "1.33"], 1, "hint: Kubernetes 1.33 serves ResourceClaim in resource.k8s.io/v1beta2"),
+        (["--kubernetes-version", "v1.34.2"], 0, "No findings"),
+        (["--kubernetes-version", "1.20"], 2, "known versions: 1.29, 1.30, 1.31"),
+        (["--kubernetes-version", "1.36", "--feature-gates", "TaintTolerationCEL=true"], 2, "in no release so far"),
+    ],
+)
+def test_the_command_takes_a_version(tmp_path: Path, options: list[str], code: int, text: str) -> None:
+    file = tmp_path / "claim.yaml"
+    file.write_text(CLAIM.format(version="v1", request=EXACTLY))
+    result = CliRunner().invoke(command, [*options, str(file)], standalone_mode=False)
+    if code == 2:
+        assert isinstance(result.exception, click.UsageError)
+        assert text in str(result.exception)
+    else:
+        assert (result.return_value, text in result.output) == (code, True)

@@ -14,8 +14,9 @@ from moorage.model.gates import GateSet
 from moorage.plan.input.inventory import Item
 
 
-def hints_of(errors: Sequence[FieldError], gates: GateSet) -> str | UnsetType:
-    hints = dict.fromkeys(complaint.hint for complaint in rejections(errors, gates) if complaint.hint)
+def hints_of(errors: Sequence[FieldError], gates: GateSet, raw: Raw) -> str | UnsetType:
+    """Return the hints for the errors of an object."""
+    hints = dict.fromkeys(complaint.hint for complaint in rejections(errors, gates, raw) if complaint.hint)
     return "; ".join(hints) or UNSET
 
 
@@ -25,7 +26,7 @@ def template_hints(item: Item, gates: GateSet) -> str | UnsetType:
         return UNSET
     made, _ = what_it_makes(item)
     result = Admission(ObjectsWorld(), gates).admit(made)  # of errors in fields only: plugins have no hints
-    return hints_of(result.errors, gates) if isinstance(result, Rejected) else UNSET
+    return hints_of(result.errors, gates, made) if isinstance(result, Rejected) else UNSET
 
 
 def what_it_makes(item: Item) -> tuple[Raw, str]:

@@ -359,7 +359,7 @@ class Reader:
         message = error.message
         if old is not None:
             message += f" (as an update of the one {old.place.at}, which stays as it is)"
-        hint = hints_of(result.errors, self._gates) if result is not None else UNSET
+        hint = hints_of(result.errors, self._gates, draft.raw) if result is not None else UNSET
         subject = identity(draft.document.raw, draft.kind)
         self.inventory.notes.append(Note(Severity.ERROR, subject, message, draft.place.source, line, hint))
 
