@@ -76,7 +76,10 @@ def test_certificates_that_cannot_be_kept_are_one_line(tmp_path: Path) -> None:
         (["--ephemeral", f"--client-ca-file={__file__}"], "has no certificates in PEM"),
     ],
 )
-def test_options_of_tokens_and_authorization_that_are_wrong_are_named(options: list[str], said: str) -> None:
+def test_options_of_tokens_and_authorization_that_are_wrong_are_named(
+    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = CliRunner().invoke(command, options)
     assert result.exit_code in (1, 2)
     assert said in result.output
