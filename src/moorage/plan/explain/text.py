@@ -17,6 +17,7 @@ _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLO
 _ANSWER = {Answer.YES: ("yes", GREEN), Answer.NO: ("NO ", RED), Answer.NOTHING: ("-  ", DIM)}
 _MAX_ROWS = 6
 _MAX_NAMED = 3
+_MAX_WAITING = 12
 _WIDEST_HEAD = 34
 
 
@@ -88,13 +89,17 @@ class ExplanationText(SuggestionText):
     def _waiting(self, told: Explanation) -> Iterator[str]:
         """Print why the pods of the workload wait, if it is not one reason for all."""
         groups = told.replicas.waiting if told.replicas is not None else ()
-        for group in groups if len(groups) > 1 else ():
+        if len(groups) < 2:
+            return
+        shown = self._cut(groups, _MAX_WAITING)
+        for group in shown:
             names = group.pods if self._all else group.pods[:_MAX_NAMED]
             more = f" and {len(group.pods) - len(names):,} more" if len(names) < len(group.pods) else ""
             which = f"{counted(len(group.pods), 'pod')} ({', '.join(names)}{more})"
             yield from self._wrapped(
                 f"  {self._styled(printable(which), CYAN)}: ", 4, f"{group.reason}: {group.message}"
             )
+        yield from self._left_out(len(groups) - len(shown), "group")
 
     # -- why not ------------------------------------------------------------------------------------------------------
 

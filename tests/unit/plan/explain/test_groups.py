@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.objects import taint
 from tests.unit.plan.explaining import explained
-from tests.unit.plan.planning import Raw, node, pod
+from tests.unit.plan.planning import Raw, node, pod, running
 
 from moorage.lint.report.reason_shapes import without_values
 from moorage.plan.explain.explanation import plain
@@ -159,3 +159,50 @@ def test_nodes_with_different_keys_are_never_one_line() -> None:
     text = "\n".join(ExplanationText(width=200).lines(told))
     assert all(f"team-{i}" in text for i in range(9))
     assert "refused for other reasons" not in text
+
+
+def details_on(name: str, *documents: Raw) -> list[str]:
+    groups = explained(*documents).refused
+    (group,) = (group for group in groups if name in group.nodes)
+    return [text for refusal in group.refusals for text in refusal.verdict.details]
+
+
+def test_every_term_between_pods_is_a_reason() -> None:
+    def term(app: str) -> Raw:
+        return {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": "kubernetes.io/hostname"}
+
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    affinity = {"podAffinity": {required: [term("cache")]}, "podAntiAffinity": {required: [term("web")]}}
+    said = details_on("a", node("a"), running("web", "a", labels={"app": "web"}), pod("p", affinity=affinity))
+    assert [text.partition(" (")[0] for text in said] == ["affinity term 1", "anti-affinity term 1"]
+
+
+def test_every_volume_that_is_elsewhere_is_a_reason() -> None:
+    def volume(name: str) -> list[Raw]:
+        size = {"storage": "1Gi"}
+        terms = [{"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["elsewhere"]}]}]
+        about = {"capacity": size, "accessModes": ["ReadWriteOnce"], "local": {"path": "/x"}, "storageClassName": "s"}
+        claimed = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": size}, "storageClassName": "s"}
+        reference = {"kind": "PersistentVolumeClaim", "namespace": "default", "name": name, "uid": f"uid-{name}"}
+        return [
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolume",
+                "metadata": {"name": f"pv-{name}"},
+                "spec": {**about, "claimRef": reference, "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}},
+            },
+            {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {"name": name, "uid": f"uid-{name}"},
+                "spec": {**claimed, "volumeName": f"pv-{name}"},
+                "status": {"phase": "Bound"},
+            },
+        ]
+
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("one", "two")]
+    said = details_on("a", node("a"), *volume("one"), *volume("two"), pod("p", volumes=volumes))
+    assert [text.partition(":")[0] for text in said] == [
+        'volume "pv-one" of claim "one"',
+        'volume "pv-two" of claim "two"',
+    ]

@@ -237,28 +237,27 @@ class VolumeBinding(Plugin[_Want]):
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         want.catch_up(cluster)
-        reasons: dict[str, str] = {}
+        reasons: dict[str, None] = {}
+        details: list[str] = []
         one = np.array([slot], np.int64)
         for volume in want.bound:
             why = volume.explain(cluster, slot)
             if why is not None:
-                name = volume.volume.metadata.name
-                reason = next(iter(volume.reasons(cluster, one)))
-                reasons[reason] = f'volume "{name}" of claim "{volume.claim}": {why}'
-                break
+                if not reasons:  # the event counts the first one; the details name all
+                    reasons[next(iter(volume.reasons(cluster, one)))] = None
+                details.append(f'volume "{volume.volume.metadata.name}" of claim "{volume.claim}": {why}')
         is_within_reach = not reasons
         choice = want.find(cluster, slot)
         if choice.need is not None:
             claim = choice.need.claim.metadata.name
-            detail = f'claim "{claim}": {_no_volume(choice.need, want, cluster, slot)}{choice.detail}'
-            reasons[_with_labels(choice, want, slot)] = detail
+            details.append(f'claim "{claim}": {_no_volume(choice.need, want, cluster, slot)}{choice.detail}')
+            reasons[_with_labels(choice, want, slot)] = None
         if want.missing is not None and is_within_reach:
-            reasons[VOLUME_MISSING] = (
-                f'claim "{want.missing[0]}" is bound to volume "{want.missing[1]}", which is not there'
-            )
+            details.append(f'claim "{want.missing[0]}" is bound to volume "{want.missing[1]}", which is not there')
+            reasons[VOLUME_MISSING] = None
         if not reasons:
             return None
-        return Verdict(Code.UNRESOLVABLE, tuple(reasons), tuple(reasons.values()))
+        return Verdict(Code.UNRESOLVABLE, tuple(reasons), tuple(details))
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         counted: Counter[str] = Counter()

@@ -78,11 +78,11 @@ class VolumeRestrictions(Plugin[_Want]):
         return mask
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
-        disk = next((disk for disk in want.disks if cluster.disk_users.conflicts_at(disk, slot)), None)
-        if disk is not None:
-            kind, *names = disk.key
-            return unschedulable(DISK_CONFLICT, f"{kind} {' '.join(names)} is in use on this node")
+        disks = [disk.key for disk in want.disks if cluster.disk_users.conflicts_at(disk, slot)]
+        details = [f"{kind} {' '.join(names)} is in use on this node" for kind, *names in disks]
         claim = want.conflict(cluster)
-        if claim is None:
+        if claim is not None:
+            details.append(f'claim "{claim[1]}" is ReadWriteOncePod and in use')
+        if not details:
             return None
-        return unschedulable(EXCLUSIVE_CONFLICT, f'claim "{claim[1]}" is ReadWriteOncePod and in use')
+        return unschedulable(DISK_CONFLICT if disks else EXCLUSIVE_CONFLICT, *details)
