@@ -154,7 +154,9 @@ def test_the_keyboard_is_enough(files_dashboard: Visitor, open_page: OpenPage) -
     assert [pod.partition("-")[0] for pod, *_ in evicted(page)] == ["shop/checkout"]
     slider.press("Alt+ArrowLeft")
     wait_for_answer(page)
-    expect(page.get_by_role("status").filter(has_text="Nothing would change.")).to_be_visible()
+    expect(
+        page.get_by_role("status").filter(has_text="No changes: every pod ends as it does without the change")
+    ).to_be_visible()
     page.get_by_role("button", name="Add a change").press("Enter")
     expect(page.get_by_role("group", name="Change 2").get_by_label("Kind of change")).to_be_focused()
     page.get_by_role("button", name="Take change 2 away").press("Enter")

@@ -138,7 +138,7 @@ def test_seconds_of_tolerations_are_a_timeline(tmp_path: Path) -> None:
     patient: Raw = {"tolerations": [{"key": "m", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 40}]}
     path = write(tmp_path / "c.yaml", node("n1"), pod("now"), pod("later", **patient))
     text = run(path, "--taint", "n1=m:NoExecute").stdout
-    assert re.search(r"at once\n    default/now .*after 40 s\n    default/later", text, re.DOTALL)
+    assert re.search(r"default/now leaves n1 at once .*default/later leaves n1 after 40 s", text, re.DOTALL)
 
 
 def test_a_rollout_that_deadlocks_and_the_line_that_mends_it(tmp_path: Path) -> None:
@@ -296,7 +296,9 @@ def test_an_empty_change_changes_nothing(cluster: str, tmp_path: Path) -> None:
     empty = tmp_path / "empty.yaml"
     empty.write_text("")
     assert run(str(empty), "--allow-empty", "--headroom", "--at", "1m").stdout == "0 pods on 0 nodes: 0 placed.\n"
-    assert "Nothing moves." in run(cluster, "--change", str(empty)).stdout
+    unchanged = run(cluster, "--change", str(empty), "--allow-empty").stdout.splitlines()[-1]
+    assert unchanged.startswith("No changes: every pod ends as it does without the change")
+    assert "no Kubernetes object" in run(cluster, "--change", str(empty), code=2).stderr
 
 
 def test_colours_on_a_terminal_only(cluster: str) -> None:

@@ -29,13 +29,14 @@ from tests.unit.plan.test_volume_controller import claim, storage_class, user, v
 from moorage.admit.admission import Admitted
 from moorage.admit.request import Request
 from moorage.model.kinds import KINDS, Kind, view_of
+from moorage.plan.difference.difference import Difference
 from moorage.plan.input.registry import InventoryRegistry
 from moorage.plan.node_changes import ChangeError, TaintChange
 from moorage.plan.report.markdown import MarkdownReport
 from moorage.plan.report.plain import as_json, as_yaml, plain
 from moorage.plan.report.text import TextReport
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Changes, Difference
+from moorage.plan.what_if import Changes
 from moorage.serve.verbs.registry import Registry
 
 TERM = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from moorage.lint.report.printable import visible_length
 from moorage.model.gates import GATES, Component
-from moorage.plan.report.text import BOLD, DIM, GREEN, YELLOW, TerminalLines
+from moorage.plan.report.terminal import BOLD, DIM, GREEN, YELLOW, TerminalLines
 
 #: By gate and component: whether it is on; None if it is not known.
 Values = Mapping[str, Mapping[str, bool | None]]

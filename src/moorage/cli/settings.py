@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import click
 from click.core import ParameterSource
 
+from moorage.cli.optional_value import BARE, OptionalValue
+
 PREFIX = "MOORAGE"
 PROJECT_FILE = "moorage.toml"
 _OFF = f"{PREFIX}_NO_SETTINGS"
@@ -23,6 +25,8 @@ _META = "moorage.settings"
 _OPTION = re.compile(r"--[a-z][a-z-]*")
 _GATES = "NAME=BOOL"
 _MAX_FILE_BYTES = 1024 * 1024
+#: How settings switch an option on or off that need not have a value.
+_SWITCHES = {"true": BARE, "1": BARE, "yes": BARE, "on": BARE, "false": "", "0": "", "no": "", "off": ""}
 #: A setting that excludes one of these is left out where they are on the command line, which comes first.
 _RIVALS = {"data_dir": ("ephemeral", "name"), "ephemeral": ("data_dir",), "name": ("data_dir",)}
 
@@ -236,6 +240,8 @@ def _value(option: click.Option, setting: _Setting) -> Any:
         if not isinstance(given, bool):
             raise _BadSetting(f"must be true or false, not {given!r}")
         return given
+    if isinstance(option, OptionalValue) and str(given).lower() in _SWITCHES:
+        return _SWITCHES[str(given).lower()]
     if from_environment:
         return _words(given) if option.multiple else given
     if isinstance(given, dict) and (option.metavar or "").startswith(_GATES):

@@ -22,6 +22,7 @@ from moorage.library.manifests import (
 from moorage.model.gates import Component, GateSet
 from moorage.plan import node_changes
 from moorage.plan.departures import Departure, EvictionLoop
+from moorage.plan.difference.difference import Difference
 from moorage.plan.explain.daemon_set import DaemonExplanation, explain_daemon_set
 from moorage.plan.explain.explanation import Explanation, explain_pod
 from moorage.plan.explain.target import TargetError, daemon_set_named, find_target
@@ -33,7 +34,7 @@ from moorage.plan.planner import Planner, Settings
 from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.report.plain import plain, summary
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Changes, Difference
+from moorage.plan.what_if import Changes
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
 

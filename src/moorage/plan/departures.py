@@ -41,7 +41,7 @@ class Cause(StrEnum):
 class Departure(msgspec.Struct, rename="camel"):
     """A pod that left, when (in seconds after the change), why, and what became of its successor.
 
-    `anyway`: its time was running already, so that it leaves without the changes, too.
+    `without` says when and why it leaves without the changes, if it does so at another time or for another reason.
     """
 
     pod: str
@@ -53,11 +53,7 @@ class Departure(msgspec.Struct, rename="camel"):
     replaced_by: str = ""
     new_node: str = ""
     message: str = ""
-    anyway: bool = False
-
-    def would_go_anyway(self) -> None:
-        self.anyway = True
-        self.because += "; also without these changes"
+    without: str = ""
 
 
 class EvictionLoop(msgspec.Struct, frozen=True, rename="camel"):

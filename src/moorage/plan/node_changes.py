@@ -35,6 +35,14 @@ class ChangeError(ValueError):
     """A change that cannot be made, with the reason."""
 
 
+class UnreadableChange(ChangeError):
+    """Manifests to apply that cannot be read or have no object: a line for each, with path and reason."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.lines = list(lines)
+        super().__init__("; ".join(self.lines))
+
+
 ALL_NODES = "*"
 
 

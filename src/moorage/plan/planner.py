@@ -10,6 +10,7 @@ from moorage.control.framework.world import controller_of
 from moorage.lint.sources import Source
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 from moorage.plan.departures import evictions_of
+from moorage.plan.difference.difference import Difference
 from moorage.plan.evictions.follow_ups import add_follow_ups
 from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.absent_owners import deployment_of
@@ -21,7 +22,7 @@ from moorage.plan.pod_lines import State
 from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
 from moorage.plan.simulation.loading import simulate
 from moorage.plan.simulation.simulation import Settings, Simulation
-from moorage.plan.what_if import Changes, Difference, WhatIf
+from moorage.plan.what_if import Changes, WhatIf
 
 __all__ = ["Planner", "Settings", "load_cluster"]
 
@@ -38,6 +39,8 @@ class Planner:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.inventory = Inventory(settings.gates, settings.namespace)
+        self.allows_empty = False  # manifests to apply need not have an object
+        self._is_changed = False
 
     def load(self, sources: Iterable[Source], tick: Tick = lambda: None, *, announces_updates: bool = True) -> None:
         """Read the input. What cannot be read or would be refused is noted and left out."""
@@ -142,7 +145,10 @@ class Planner:
         """Answer `what_if`, and say which lines of pods and nodes have changed. Raises ChangeError."""
         base = self.inventory.copy() if rollout else self.inventory
         key = find_workload(base, rollout) if rollout else None
-        what_if = WhatIf(simulation, self.inventory)
+        # The inventory is that of the changed cluster afterwards.
+        rebuild = self._rebuilding(simulation) if not self._is_changed else None
+        self._is_changed = True
+        what_if = WhatIf(simulation, self.inventory, rebuild, allows_empty=self.allows_empty)
         watch = RolloutWatch(simulation, key) if key is not None else None
         updated, difference = what_if.play(changes, self._reading(simulation, changes, sources), before, key, until)
         played = watch.rollout() if watch is not None else None
@@ -158,6 +164,21 @@ class Planner:
         if diff is None:
             return lambda reader: reader.read(sources)
         return lambda reader: diff.read(reader, sources, simulation)
+
+    def _rebuilding(self, simulation: Simulation) -> Callable[[], WhatIf]:
+        """Return a function that plans what is in the inventory now once more, to make no changes of it."""
+        inventory = self.inventory.copy(with_notes=True)
+
+        def rebuild() -> WhatIf:
+            again = self.build(inventory, lives=simulation.lives)
+            again.random.setstate(simulation.loaded_random)
+            if simulation.lives:
+                again.run_until(again.clock.start + REST_SECONDS)
+            else:
+                again.settle()
+            return WhatIf(again, inventory)
+
+        return rebuild
 
     def _restart_completes(self, inventory: Inventory, key: Key) -> bool:
         simulation = self.build(inventory)

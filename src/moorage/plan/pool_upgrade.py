@@ -18,7 +18,7 @@ from moorage.model.kinds import KINDS
 from moorage.plan.departures import DepartureLog
 from moorage.plan.node_changes import ALL_NODES, ChangeError, LabelChange, copy_node, find_node, label
 from moorage.plan.pod_lines import why_unplaced
-from moorage.plan.simulation.drain import complaints, cordon, drain, uncordon
+from moorage.plan.simulation.drain import Blocked, complaints, cordon, drain, uncordon
 from moorage.plan.simulation.simulation import Simulation
 
 
@@ -174,10 +174,11 @@ def _upgrade_some(
         blocked = drain(simulation, names)
         left = [pod for name in names for pod in simulation.world.pods_on(name) if _is_leaving(pod)]
         if blocked:
-            upgrade.blocked = [key for key, _ in blocked]
-            texts = [f"{blocked[0][0]} on {_node_of(simulation, blocked[0][0])}: {blocked[0][1]}"]
-            upgrade.message = "; ".join(text.rstrip(".") for text in (*texts, *_budgets(simulation, blocked[0][0])))
-            upgrade.stops_at = _node_of(simulation, blocked[0][0]) or names[0]
+            first = blocked[0]
+            upgrade.blocked = [one.pod for one in blocked]
+            texts = f"{first.pod} on {first.node}: {first.message}", *_awaited(simulation, first)
+            upgrade.message = "; ".join(text.rstrip(".") for text in texts)
+            upgrade.stops_at = first.node
         elif left:
             upgrade.blocked, upgrade.stops_at = [pod.key for pod in left], left[0].view.spec.nodeName
             upgrade.message = f"{left[0].key} is still being deleted: the kubelet of its node does not answer"
@@ -240,20 +241,12 @@ def _moves(simulation: Simulation, log: DepartureLog) -> Iterator[Move]:
         yield Move(departure.pod, departure.node, departure.replaced_by, _node_of(simulation, departure.replaced_by))
 
 
-def _budgets(simulation: Simulation, key: str) -> Iterator[str]:
-    """Describe the budgets of a pod with their numbers, and the pods that they miss."""
-    pod = simulation.world.get(KINDS.POD, key)
-    if pod is None:
-        return
-    for found in simulation.world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, pod.namespace):
-        if not covers(found.view, pod.view):
-            continue
-        status = found.view.status
-        yield (
-            f"PodDisruptionBudget {found.key}: {status.currentHealthy} of {status.expectedPods} pods are healthy, "
-            f"{status.desiredHealthy} must be, {status.disruptionsAllowed} disruptions allowed"
-        )
-        for other in simulation.world.in_namespace(KINDS.POD, pod.namespace):
-            if not other.view.spec.nodeName and covers(found.view, other.view):
+def _awaited(simulation: Simulation, blocked: Blocked) -> Iterator[str]:
+    """Say of each budget of a pod which other pod it misses, and why that stays Pending."""
+    namespace = blocked.pod.partition("/")[0]
+    for budget in blocked.budgets:
+        found = simulation.world.view(KINDS.POD_DISRUPTION_BUDGET, budget.name)
+        for other in simulation.world.in_namespace(KINDS.POD, namespace):
+            if not other.view.spec.nodeName and covers(found, other.view):
                 yield f"{other.key} stays Pending: {why_unplaced(simulation, other)}"
                 break

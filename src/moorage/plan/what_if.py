@@ -1,23 +1,26 @@
 """Play changes on a simulated cluster: manifests, taints, nodes, drains, scales.
 
 All changes go through the API; then controllers, scheduler, kubelets and evictions go on until nothing more happens.
-A `Difference` has the pods that left, their successors, and all other pods of which something else becomes.
+The same cluster goes on without the changes, to the same time; a `Difference` compares the two.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from contextlib import closing
 
 import msgspec
 
 from moorage.admit.raw import Raw
 from moorage.lint.finding import Severity
+from moorage.lint.input_contents import InputContents
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
-from moorage.plan.departures import USER, Cause, Departure, DepartureLog
+from moorage.plan.departures import USER, Cause, Departure, DepartureLog, evictions_of
+from moorage.plan.difference.comparison import Becomes, compare
+from moorage.plan.difference.counterfactual import Alone, Counterfactual
+from moorage.plan.difference.difference import Difference
 from moorage.plan.difference.two_inputs import InputDiff
-from moorage.plan.evictions.forecast import forecast_evictions
 from moorage.plan.input.applying import keep_generated
-from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key
+from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Note
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
     AddedNodes,
@@ -25,6 +28,7 @@ from moorage.plan.node_changes import (
     LabelChange,
     ScaleChange,
     TaintChange,
+    UnreadableChange,
     UntaintChange,
     add_nodes,
     find_node,
@@ -34,80 +38,12 @@ from moorage.plan.node_changes import (
 )
 from moorage.plan.outcome import Outcome
 from moorage.plan.outcome_update import Follower, Updated
-from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.pool_upgrade import PoolUpgrade, Upgrade, upgrade_pool
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
-from moorage.plan.simulation.drain import complaints, cordon, drain
+from moorage.plan.simulation.api import Deletion
+from moorage.plan.simulation.drain import Blocked, complaints, cordon, drain
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load
 from moorage.plan.simulation.simulation import Simulation
-
-
-class Blocked(NamedTuple):
-    """A pod that a drain cannot evict, and why."""
-
-    pod: str
-    message: str
-
-
-class Difference(msgspec.Struct):
-    """Before and after. `placed`, `pending` and `failed` are pods that replace none of those that left."""
-
-    changes: tuple[str, ...]
-    before: Outcome
-    departures: list[Departure]
-    blocked: list[Blocked]
-    placed: list[PodLine]
-    pending: list[PodLine]
-    failed: list[PodLine] = []  # those that their kubelets refuse
-    upgrade: Upgrade | None = None
-    diff: InputDiff | None = None
-
-    @property
-    def evicted(self) -> list[Departure]:
-        """The departures that no rolling update explains."""
-        return [departure for departure in self.departures if departure.cause is not Cause.NEW_TEMPLATE]
-
-    @property
-    def replaced(self) -> list[Departure]:
-        """The pods that a rolling update replaces, as its strategy allows."""
-        return [departure for departure in self.departures if departure.cause is Cause.NEW_TEMPLATE]
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.departures or self.blocked or self.placed or self.pending or self.failed)
-
-
-def difference_of(
-    changes: Sequence[str],
-    before: Outcome,
-    updated: Updated,
-    departures: list[Departure],
-    blocked: Iterable[tuple[str, str]],
-) -> Difference:
-    """Complete the departures with their successors, and collect the other pods that are new."""
-    lines = {pod.key: pod for pod in updated.pods if pod.is_present}
-    left = {departure.pod: departure.node for departure in departures}
-    explained = set()
-    for departure in departures:
-        successor = lines.get(departure.replaced_by)
-        if successor is not None:
-            explained.add(successor.key)
-            departure.new_node, departure.message = successor.node, "" if successor.node else successor.message
-        elif departure.replaced_by in left:  # it found a node, and had to leave it in its turn
-            departure.new_node = left[departure.replaced_by]
-    placed, pending = [], []
-    for key, pod in lines.items():
-        if key in explained:
-            continue
-        old = updated.then.get(key)
-        if pod.state is State.PENDING:
-            if old is not State.PENDING:
-                pending.append(pod)
-        elif old is None or old is State.PENDING:
-            placed.append(pod)
-    refused = {pod.key for pod in before.of_state(State.FAILED)}
-    failed = [pod for pod in updated.pods if pod.state is State.FAILED and pod.key not in refused]
-    return Difference(tuple(changes), before, departures, [Blocked(*one) for one in blocked], placed, pending, failed)
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -147,13 +83,21 @@ class Changes(msgspec.Struct, frozen=True):
 class WhatIf:
     """Plays changes on a simulation that has settled."""
 
-    def __init__(self, simulation: Simulation, inventory: Inventory) -> None:
-        self._simulation, self._inventory = simulation, inventory
+    def __init__(
+        self,
+        simulation: Simulation,
+        inventory: Inventory,
+        rebuild: Callable[[], "WhatIf"] | None = None,
+        *,
+        allows_empty: bool = False,
+    ) -> None:
+        """`rebuild` plans the same input once more, for where the process cannot be copied."""
+        self._simulation, self._inventory, self._rebuild = simulation, inventory, rebuild
+        self._allows_empty = allows_empty
         simulation.history.start = simulation.clock.now
         self._new_templates: set[Key] = set()
         self._log = DepartureLog(simulation)
         self._follower = Follower(simulation)
-        self._due = {eviction.pod.uid: eviction.seconds for eviction in forecast_evictions(simulation).evictions}
 
     def play(
         self,
@@ -168,8 +112,23 @@ class WhatIf:
         The workload that is `rolled_out` is restarted, unless its template is among the changes. With `until`, the
         cluster goes on for this many seconds and no longer.
         """
+        alone = Counterfactual(self, before, until, self._rebuild, self._due(until))
+        with closing(alone):
+            blocked, upgrade = self._make(changes, read, rolled_out)
+            self._go_on(until)
+            without = self._without(alone, before)
+        updated = self._follower.update(before, self._inventory)
+        updated.outcome.loops = evictions_of(self._simulation)[1]
+        difference = self._difference(changes, without, updated.outcome)
+        difference.blocked, difference.upgrade, difference.diff = blocked, upgrade, changes.diff
+        return updated, difference
+
+    def _make(
+        self, changes: Changes, read: Callable[[Reader], None], rolled_out: Key | None
+    ) -> tuple[list[Blocked], Upgrade | None]:
+        """Make the changes; return the pods that drains cannot evict, and how the upgrade went. Raises ChangeError."""
         simulation = self._simulation
-        self.apply_files(read)
+        self.apply_files(read, changes.files if changes.diff is None else None)
         if rolled_out is not None and rolled_out not in self._new_templates:
             restart(simulation, rolled_out)
             self._new_templates.add(rolled_out)
@@ -195,16 +154,7 @@ class WhatIf:
         self._note_refusals(changes.drains)
         blocked = drain(simulation, changes.drains)
         self._remove_nodes(name for name in changes.removes if name in changes.drains)
-        upgrade = upgrade_pool(simulation, changes.upgrade) if changes.upgrade is not None else None
-        if until is None:
-            simulation.controllers.retry_refused()
-            simulation.settle(self._awaits_eviction)
-        else:
-            simulation.run_until(max(self._log.start + until, simulation.clock.now))
-        updated = self._follower.update(before, self._inventory)
-        difference = difference_of(changes.described(), before, updated, self._departures(), blocked)
-        difference.upgrade, difference.diff = upgrade, changes.diff
-        return updated, difference
+        return blocked, upgrade_pool(simulation, changes.upgrade) if changes.upgrade is not None else None
 
     def _remove_nodes(self, names: Iterable[str]) -> None:
         for name in dict.fromkeys(names):
@@ -234,10 +184,14 @@ class WhatIf:
 
     # -- manifests applied on top -------------------------------------------------------------------------------------
 
-    def apply_files(self, read: Callable[[Reader], None]) -> None:
+    def apply_files(self, read: Callable[[Reader], None], names: Sequence[str] | None = None) -> None:
+        """Apply manifests. Those from files of these names must have objects. Raises UnreadableChange."""
         simulation, inventory = self._simulation, self._inventory
         reader = Reader(inventory, simulation.settings.gates, announces_updates=False)
+        inventory.contents, known = InputContents(), len(inventory.notes)
         read(reader)
+        if names is not None:
+            self._refuse_unreadable(inventory.notes[known:], names)
         for key, old in reader.changed.items():
             item = inventory.items.get(key)
             if item is None:
@@ -257,6 +211,13 @@ class WhatIf:
             if old is not None and _template(old.raw) != _template(item.raw):
                 self._new_templates.add(key)
 
+    def _refuse_unreadable(self, notes: Iterable[Note], names: Sequence[str]) -> None:
+        problems = [str(note) for note in notes if note.level is Severity.ERROR and not note.object]
+        if not problems and not self._allows_empty:
+            problems = [str(empty) for empty in self._inventory.contents.faults(names)]
+        if problems:
+            raise UnreadableChange(problems)
+
     def _create(self, item: Item) -> None:
         """Create an object; admission completes what only the cluster knows, and may refuse it."""
         api = self._simulation.api
@@ -274,7 +235,66 @@ class WhatIf:
         """Return whether a pod from before the changes still has to leave its node, sooner or later."""
         return any(self._log.is_old(timer.pod) for timer in self._simulation.evictions.timers())
 
-    def _departures(self) -> list[Departure]:
+    # -- with and without the changes ---------------------------------------------------------------------------------
+
+    def _go_on(self, until: float | None) -> None:
+        """Let the cluster go on until nothing more happens, or for this many seconds from the beginning."""
+        simulation = self._simulation
+        if until is None:
+            simulation.controllers.retry_refused()
+            simulation.settle(self._awaits_eviction)
+        else:
+            simulation.run_until(max(self._log.start + until, simulation.clock.now))
+
+    def _due(self, until: float | None) -> float:
+        """Return from when on the cluster is not what it was, also without changes; infinite if it stays as it is."""
+        is_awaited = until is not None or self._awaits_eviction()
+        return self._simulation.clock.now if is_awaited else self._simulation.next_time()
+
+    def _without(self, alone: Counterfactual, before: Outcome) -> Outcome:
+        """Return the plan without the changes, of the same time as the one with them."""
+        found = alone.at(self._simulation.clock.now)
+        if found is None:
+            return before
+        if found.end > self._simulation.clock.now:
+            self._simulation.run_until(found.end)
+        return found.outcome(before)
+
+    def go_on_alone(self, before: Outcome, until: float | None, end: float) -> Alone:
+        """Go on without changes, until that time at least."""
+        simulation = self._simulation
+        self._go_on(until)
+        if simulation.clock.now < end:
+            simulation.run_until(end)
+            if until is None:
+                simulation.settle(self._awaits_eviction)
+        outcome = self._follower.update(before, self._inventory).outcome
+        return Alone(simulation.clock.now, outcome.pods, outcome.failed, evictions_of(simulation)[1])
+
+    def _difference(self, changes: Changes, without: Outcome, after: Outcome) -> Difference:
+        """Compare the plans, and tell the pods that leave because of the changes from those that leave anyway."""
+        departures = self._departures()
+        successors = {one.pod: one.replaced_by for _, one in departures if one.replaced_by}
+        rolled = {one.pod for _, one in departures if one.cause is Cause.NEW_TEMPLATE}
+        comparison = compare(without, after, successors, rolled)
+        pairs = {id(line): pair for pair in comparison.pairs for line in (pair.after, pair.left) if line is not None}
+        order = self._simulation.order
+        differs = {pair.workload for pair in comparison.differences if pair.workload}
+        caused, anyway = [], []
+        for deletion, departure in departures:
+            pair = pairs.get(id(after.pods[order[deletion.pod.uid]]))
+            # Pods that came and went are part of a difference, or their workload is as it is without the changes.
+            is_passing = pair is not None and pair.becomes is Becomes.PASSING and departure.workload not in differs
+            if pair is None or pair.becomes is Becomes.SAME or is_passing:
+                anyway.append(departure)
+                continue
+            caused.append(departure)
+            if pair.becomes is Becomes.OTHERWISE and pair.before is not None:
+                departure.without = f"without the changes: {pair.before.message}"
+        _complete([one for _, one in departures], after)
+        return Difference(tuple(changes.described()), without, after, comparison, caused, anyway, [])
+
+    def _departures(self) -> list[tuple[Deletion, Departure]]:
         """Return the pods that left, and what replaces them."""
         departures = list(self._log.departures())
         for deletion, departure in departures:
@@ -282,23 +302,21 @@ class WhatIf:
                 owner = self._simulation.owner_of(deletion.pod)
                 if owner is not None and Key(*owner) in self._new_templates:
                     departure.cause, departure.because = Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
-            due = self._due.get(deletion.pod.uid) if departure.cause is Cause.TAINT else None
-            if due is not None and departure.after_seconds >= due:
-                departure.would_go_anyway()
         self._log.pair(departures)
-        _follow_repeated(departure for _, departure in departures)
-        return [departure for _, departure in departures]
+        return departures
 
 
-def _follow_repeated(departures: Iterable[Departure]) -> None:
-    """Mark the successors that the same node takes and evicts again, for the same reason, without the changes, too."""
-    repeated: dict[str, Departure] = {}
+def _complete(departures: Iterable[Departure], after: Outcome) -> None:
+    """Say where the successors are, or why they wait."""
+    lines = {pod.key: pod for pod in after.pods if pod.is_present}
+    departures = list(departures)
+    left = {departure.pod: departure.node for departure in departures}
     for departure in departures:
-        before = repeated.get(departure.pod)
-        if before is not None and before.node == departure.node and before.because.startswith(f"{departure.because};"):
-            departure.would_go_anyway()
-        if departure.anyway and departure.replaced_by:
-            repeated[departure.replaced_by] = departure
+        successor = lines.get(departure.replaced_by)
+        if successor is not None:
+            departure.new_node, departure.message = successor.node, "" if successor.node else successor.message
+        elif departure.replaced_by in left:  # it found a node, and had to leave it in its turn
+            departure.new_node = left[departure.replaced_by]
 
 
 def _update(simulation: Simulation, item: Item, current: Raw) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable, visible_length
 from moorage.plan.report.grouping import MAX_NAMES, by_reason
-from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW, TextReport
+from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW
+from moorage.plan.report.text import TextReport
 from moorage.watch.happenings import Happening, HappeningKind
 from moorage.watch.state import Watched
 

@@ -172,7 +172,12 @@ LISTED: dict[str, dict[str, tuple[str, ...]]] = {
     "Departure": {},
     "EvictionLoop": {},
     "Note": {},
-    "Difference": {"departures": ("evicted", "replaced"), "diff": ()},
+    "Difference": {
+        "comparison": ("sentence", "is_worse", "differences"),
+        "departures": ("evicted", "replaced"),
+        "blocked": ("blocked", "placed", "pending", "failed"),
+        "diff": (),
+    },
     "Rollout": {},
     "RolloutStep": {},
     "Explanation": {"help": ("suggestions", "together", "not_all_tried")},

@@ -15,10 +15,11 @@ from moorage.lint.sources import Source, sources_of
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod
+from moorage.plan.difference.difference import Difference
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Changes, Difference
+from moorage.plan.what_if import Changes
 
 Raw = dict[str, Any]
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="moorage-plans-"))

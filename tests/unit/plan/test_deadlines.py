@@ -115,7 +115,7 @@ def test_every_form_of_a_plan_shows_deadlines_and_what_follows() -> None:
     ]
     printed = "\n".join(MarkdownReport().lines(outcome))
     assert f"| {line.name} (leaves in 20 s: {WHY}) |" in printed
-    assert f"| default/{line.name} | spot |  | leaves in 20 s: {WHY} | {line.deadline.then} |" in printed
+    assert f"| default/{line.name} | spot | leaves in 20 s: {WHY} | {line.deadline.then} |" in printed
     document = plain(outcome)
     assert document["pods"][0]["deadline"] == {
         "text": f"leaves in 20 s: {WHY}",
@@ -190,10 +190,12 @@ def test_newly_placed_pods_have_their_deadlines() -> None:
     planner = planner_of(OLD, owner)
     outcome, difference, _ = planner.answer(planner.build(lives=True), change, (), until=10.0)
     assert difference is not None
-    (line,) = difference.placed
+    assert len(difference.placed) == 1
     shown = f"(leaves in 20 s: {WHY})"
-    assert f"default/{line.name} → spot {shown}" in "\n".join(TextReport(width=200).lines(outcome, difference))
-    assert f"| default/{line.name} {shown} | spot |" in "\n".join(MarkdownReport().lines(outcome, difference))
+    assert f"Deployment default/web  1 pod → spot {shown}" in "\n".join(
+        TextReport(width=200).lines(outcome, difference)
+    )
+    assert f"| Deployment default/web | 1 | spot {shown} |" in "\n".join(MarkdownReport().lines(outcome, difference))
 
 
 def test_the_taint_that_decides_need_not_be_tolerated_for_the_shortest_time() -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload, written
 
 from moorage.model.gates import gates_from
+from moorage.plan.difference.difference import Difference
 from moorage.plan.node_changes import TaintChange
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner, Settings
@@ -15,7 +16,7 @@ from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.report.markdown import MarkdownReport
 from moorage.plan.report.plain import plain
 from moorage.plan.report.text import TextReport
-from moorage.plan.what_if import Changes, Difference
+from moorage.plan.what_if import Changes
 
 GATES = {"AllAlpha": True, "AllBeta": True}
 
@@ -114,7 +115,7 @@ def test_pods_on_a_node_that_is_not_ready_stay_until_their_time_is_over() -> Non
         ("default/r0", 300, "n1"),
     ]
     assert "4 pods on 2 nodes: 1 placed, 1 already there, 2 evicted." in text(outcome)
-    assert "default/bare leaves n2 and is not replaced" in text(outcome)
+    assert "default/bare leaves n2 after 300 s → not replaced: no controller" in text(outcome)
     assert "On nodes that are not ready\n  default/stays" in text(outcome)
     soon, _ = answered(*documents, until=100.0)
     assert line_of(soon, "bare").state is State.EVICTING
@@ -159,7 +160,7 @@ def test_a_workload_that_is_evicted_again_and_again_is_named_once() -> None:
     later, _ = answered(node("n1", taints=[risk("3")]), web, until=300.0)
     assert later.count()[State.EVICTED] == 20
     assert later.count()[State.EVICTING] == 2
-    assert text(later).count("leaves n1") == 2
+    assert text(later).count("2 pods leave n1 after 30 s → 2 on n1") == 1
     assert text(later).count("evicted again every 30 s") == 1
 
 

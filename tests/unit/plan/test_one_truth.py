@@ -52,9 +52,9 @@ def test_the_second_of_two_drains_waits_for_the_budget(rule: Raw) -> None:
     plan = Plan(node("n1"), node("n2"), workload("Deployment", "web", pods=rules, replicas=2), budget(**rule))
     difference = plan.what_if(Changes(drains=("n1", "n2")))
     assert [gone.cause for gone in difference.departures] == [Cause.DRAIN]
-    ((blocked, why),) = difference.blocked
-    assert blocked.startswith("default/web-")
-    assert "disruption budget" in why
+    (blocked,) = difference.blocked
+    assert blocked.pod.startswith("default/web-")
+    assert "disruption budget" in blocked.reason
 
 
 def test_all_of_a_change_counts_beside_a_rollout() -> None:

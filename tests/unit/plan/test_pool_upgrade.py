@@ -63,7 +63,7 @@ def test_an_upgrade_stops_where_new_versions_leave_pods_pending_and_their_budget
     upgrade = upgraded(plan, PoolUpgrade("pool=spot", labels=NEW))
     assert not upgrade.completes
     assert (upgrade.stops_at, upgrade.upgraded) == ("n2", ("n0", "n1"))
-    assert "PodDisruptionBudget default/web: 2 of 3 pods are healthy, 2 must be, 0 disruptions" in upgrade.message
+    assert "PodDisruptionBudget default/web: minAvailable 2, 2 of 3 healthy, 0 disruptions allowed" in upgrade.message
     assert "stays Pending: 0/3 nodes are available" in upgrade.message
     assert upgrade.blocked
 

@@ -113,7 +113,7 @@ def test_a_drain_respects_budgets_and_waits_for_what_it_moved(least: int, room: 
     difference = plan.what_if(Changes(drains=("n1",)), node("n2", cpu=room))
     assert len(difference.departures) == moved
     assert len(difference.blocked) == blocked
-    assert all("disruption budget" in message for _, message in difference.blocked)
+    assert all("disruption budget" in one.message for one in difference.blocked)
 
 
 def test_a_lost_node_takes_its_pods_with_it() -> None:

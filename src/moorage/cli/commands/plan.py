@@ -1,8 +1,8 @@
 """Read the options of `moorage plan`, and print the plan in the form that is asked for.
 
 In: the command line. Out: the plan on standard output, complaints about unreadable files on standard error; exit 0 if
-a plan was made, 1 with --strict if it leaves something Pending, evicted or refused, 2 if something could not be read
-or the command line is wrong. Everything else is imported when it is needed.
+a plan was made, 1 with --strict if it leaves something Pending, evicted or refused, or changes make it worse, 2 if
+something could not be read or the command line is wrong. Everything else is imported when it is needed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import click
 
 from moorage.cli.diff_input import check_sides, with_sides
 from moorage.cli.gate_order import order_lines, read_order
+from moorage.cli.optional_value import BARE, OptionalValue, OptionalValueCommand
 from moorage.cli.options import (
     Command,
     all_option,
@@ -37,6 +38,7 @@ from moorage.cli.shared import (
     piped_input,
     prepare_output,
     refuse_empty,
+    say,
     terminal_width,
     write_lines,
 )
@@ -46,12 +48,14 @@ if TYPE_CHECKING:
 
     from moorage.dashboard.export.command_pages import PlanPage
     from moorage.lint.sources import Source
+    from moorage.plan.difference.difference import Difference
     from moorage.plan.gates.gate_file import Switch
     from moorage.plan.outcome import Outcome
     from moorage.plan.planner import Planner
     from moorage.plan.rollout import Rollout
-    from moorage.plan.what_if import Changes, Difference
+    from moorage.plan.what_if import Changes
 
+NEW, ALL = STRICT = ("new", "all")
 FORMS = ("text", "json", "yaml", "markdown", "html")
 _MADE, _INCOMPLETE, _UNREADABLE = 0, 1, 2
 _WORTH_A_BAR = 2_000
@@ -61,7 +65,13 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
     return click.option(f"--{name}", parameter, multiple=True, metavar=metavar, help=f"What if {what}? Repeatable.")
 
 
-@click.command("plan")
+def _strict(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if value not in ("", BARE, *STRICT):
+        raise click.BadParameter(f"must be {' or '.join(STRICT)}, or have no value, not {value!r}")
+    return value
+
+
+@click.command("plan", cls=OptionalValueCommand)
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
 @_what_if("change", "files", "FILE", "these manifests were applied on top")
 @_what_if("taint", "taints", "NODE=KEY=VALUE:EFFECT", "a node got this taint")
@@ -112,8 +122,12 @@ def _what_if(name: str, parameter: str, metavar: str, what: str) -> Callable[[Co
 @seed_option
 @click.option(
     "--strict",
-    is_flag=True,
-    help="Exit 1 if anything stays Pending, is evicted by a taint or is refused, or a rollout or upgrade stops.",
+    cls=OptionalValue,
+    default="",
+    callback=_strict,
+    metavar="[=new|all]",
+    help="Exit 1 if anything stays Pending, is evicted by a taint or is refused, or a rollout or upgrade stops. =new, "
+    "the default of changes: if they make something worse. =all: whatever the reason.",
 )
 @click.option(
     "-o", "--output", "form", type=click.Choice(FORMS), default="text", show_default=True, help="Output format."
@@ -151,7 +165,7 @@ def command(
     gates_after: str | None,
     config: str | None,
     seed: int,
-    strict: bool,
+    strict: str,
     form: str,
     everything: bool,
     colour: str,
@@ -183,10 +197,12 @@ def command(
       moorage plan --kubeconfig ~/.kube/config new-deployment.yaml
 
     \b
-    Exit code: 0 a plan was made, 1 it is incomplete and --strict was given, 2 wrong usage, unreadable or empty input.
+    Exit code: 0 a plan was made, 1 it is incomplete or worse and --strict was given, 2 wrong usage, unreadable or empty
+    input.
     """
     from moorage.plan.node_changes import (
         ChangeError,
+        UnreadableChange,
         parse_added_nodes,
         parse_label,
         parse_scale,
@@ -229,7 +245,7 @@ def command(
             form,
             everything=everything,
             colour=colour,
-            strict=strict,
+            strict=bool(strict),
             allows_empty=allows_empty,
         )
     try:
@@ -253,6 +269,11 @@ def command(
             tuple(parse_label(text) for text in labels if text not in of_upgraded),
             upgrade,
         )
+        is_changed = bool(changes) or bool(rollout) or sides is not None
+        if strict == NEW and not is_changed:
+            raise ChangeError(
+                "--strict=new fails for what changes make worse, and there is no change: use --strict=all"
+            )
         outcome, difference, played, page = _plan(
             planner,
             paths,
@@ -264,15 +285,31 @@ def command(
             with_page=form == "html",
             allows_empty=allows_empty,
         )
+    except UnreadableChange as error:
+        for line in error.lines:
+            say(line)
+        say("nothing is planned: the manifests to apply cannot be read")
+        return _UNREADABLE
     except ChangeError as error:
         raise click.UsageError(str(error)) from None
     lines = _lines(form, outcome, difference, played, page, everything=everything, colour=colour)
     write_lines(lines)
     if outcome.unreadable:
         return _UNREADABLE
-    complete = outcome.is_complete and (played is None or played.completes)
-    complete = complete and (difference is None or difference.upgrade is None or difference.upgrade.completes)
-    return _INCOMPLETE if strict and not complete else _MADE
+    if strict == BARE:
+        strict = NEW if is_changed else ALL
+    return _INCOMPLETE if _fails(strict, outcome, difference, played) else _MADE
+
+
+def _fails(strict: str, outcome: Outcome, difference: Difference | None, rollout: Rollout | None) -> bool:
+    """Return whether --strict fails for a plan, or for what changes make worse."""
+    if not strict:
+        return False
+    if (rollout is not None and not rollout.completes) or (difference is not None and difference.stops):
+        return True
+    if strict == ALL:
+        return not outcome.is_complete
+    return difference is not None and difference.is_worse
 
 
 def _plan(
@@ -289,6 +326,7 @@ def _plan(
 ) -> tuple[Outcome, Difference | None, Rollout | None, PlanPage | None]:
     from moorage.lint.sources import sources_of
 
+    planner.allows_empty = allows_empty
     planner.load(sources_of(paths))
     if sides is None:
         refuse_empty(planner.inventory, paths, allows_empty=allows_empty)
@@ -308,6 +346,8 @@ def _plan(
     )
     if progress is not None:
         progress.clear()
+    for empty in planner.inventory.contents.mentions() if changes.files else ():
+        say(str(empty))
     complain_of_unreadable(outcome.notes)
     return outcome, difference, played, page
 

@@ -31,9 +31,11 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     try:
         forecast = forecast_evictions(simulation, asked.changes.taints, asked.changes.untaints, until)
         if not _is_refused(asked.changes):
+            evicted, anyway = _departures(simulation, forecast, forecast_evictions(simulation))
             yield {
                 "part": "evictions",
-                "evicted": msgspec.to_builtins(_departures(simulation, forecast, forecast_evictions(simulation))),
+                "evicted": msgspec.to_builtins(evicted),
+                "anyway": msgspec.to_builtins(anyway),
                 "tolerated": forecast.tolerated,
             }
         commands = kubectl_commands(asked, planner.inventory)
@@ -60,15 +62,18 @@ def _is_refused(changes: Changes) -> bool:
     return any(validate_taints((taint,), "") for taint in taints)
 
 
-def _departures(simulation: Simulation, forecast: EvictionForecast, without: EvictionForecast) -> list[Departure]:
-    due = {eviction.pod.uid: eviction.seconds for eviction in without.evictions}
+def _departures(
+    simulation: Simulation, forecast: EvictionForecast, without: EvictionForecast
+) -> tuple[list[Departure], list[Departure]]:
+    """Return the pods that leave because of the changes, and those that leave then without them, too."""
+    due = {eviction.pod.uid: (eviction.seconds, eviction.because) for eviction in without.evictions}
     names = OwnerNames(simulation)
-    found = []
+    caused: list[Departure] = []
+    anyway: list[Departure] = []
     for pod, seconds, because in forecast.evictions:
-        found.append(Departure(pod.key, names.of(pod), pod.view.spec.nodeName, Cause.TAINT, seconds, because))
-        if seconds >= due.get(pod.uid, seconds + 1):
-            found[-1].would_go_anyway()
-    return found
+        departure = Departure(pod.key, names.of(pod), pod.view.spec.nodeName, Cause.TAINT, seconds, because)
+        (anyway if due.get(pod.uid) == (seconds, because) else caused).append(departure)
+    return caused, anyway
 
 
 def _node_row(line: NodeLine) -> Part:

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
+from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.plan.outcome import FailedLine, Outcome, is_trouble
 from moorage.plan.pod_lines import PodLine, State
@@ -174,13 +175,22 @@ def compare(
         line = new[index]
         workloads.setdefault(line.workload or line.key, _Workload()).new.append(line)
     pairs = [pair for one in workloads.values() for pair in one.pairs(successors or {}, updated)]
+    if any(pair.becomes is Becomes.PASSING for pair in pairs):
+        known = {line.key for line in old}
+        pairs = [_arrival(pair, known) if pair.becomes is Becomes.PASSING else pair for pair in pairs]
     had = {line.workload: line.refused for line in before.failed}
     refusals = [
         Refusal(line, max(0, line.refused - had.get(line.workload, 0)))
         for line in after.failed
         if line.refused > had.get(line.workload, 0) or line.workload not in had
     ]
-    return Comparison(pairs, before.count(), after.count(), refusals, after.rejected - before.rejected)
+    rejected = _rejections(after) - _rejections(before)
+    return Comparison(pairs, before.count(), after.count(), refusals, rejected.total())
+
+
+def _rejections(outcome: Outcome) -> Counter[tuple[str, str]]:
+    """Return the objects that the API server refuses, and its reasons."""
+    return Counter((note.object, note.message) for note in outcome.notes if note.level is Severity.ERROR)
 
 
 def sentence(comparison: Comparison, others: Iterable[str] = (), anyway: str = "") -> str:
@@ -338,6 +348,14 @@ def _how_gone(before: PodLine | None, left: PodLine | None) -> Becomes:
     if left.state is State.DELETED and not left.workload and before.is_on_node:
         return Becomes.LOST
     return _GONE.get(left.state, Becomes.REMOVED)
+
+
+def _arrival(pair: Pair, known: Collection[str]) -> Pair:
+    """Return what becomes of a pod that came and went: a new one without a controller is gone."""
+    line = pair.left
+    if line is None or line.workload or line.key in known or line.state not in (State.EVICTED, State.PREEMPTED):
+        return pair
+    return msgspec.structs.replace(pair, becomes=_GONE[line.state])
 
 
 def _others(before: dict[str, deque[PodLine]], after: dict[str, deque[PodLine]]) -> Iterator[Pair]:

@@ -10,7 +10,7 @@ from moorage.plan.explain.groups import MAX_LINES, merged
 from moorage.plan.explain.suggesting import Help
 from moorage.plan.explain.text import ExplanationText
 from moorage.plan.report.node_lists import shown_nodes
-from moorage.plan.report.text import BOLD, CYAN, GREEN, RED
+from moorage.plan.report.terminal import BOLD, CYAN, GREEN, RED
 
 _TITLES = {
     DaemonState.PENDING: "Pending",

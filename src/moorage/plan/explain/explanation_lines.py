@@ -6,7 +6,7 @@ from moorage.lint.finding import Severity
 from moorage.lint.report.printable import printable
 from moorage.plan.input.inventory import Note
 from moorage.plan.input.live_gates import SUBJECT as GATES
-from moorage.plan.report.text import TerminalLines
+from moorage.plan.report.terminal import TerminalLines
 
 _MAX_NOTES = 5
 

@@ -7,7 +7,7 @@ from moorage.lint.report.printable import printable
 from moorage.plan.explain.explanation_lines import ExplanationLines
 from moorage.plan.explain.node import Elsewhere, NodeExplanation
 from moorage.plan.outcome import shown_usage
-from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW
+from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW
 
 _MAX_ROWS, _MAX_NAMED = 12, 3
 

@@ -8,7 +8,7 @@ from moorage.plan.explain.explanation_lines import ExplanationLines
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
 from moorage.plan.report.node_lists import shown_nodes
-from moorage.plan.report.text import BOLD, GREEN, YELLOW
+from moorage.plan.report.terminal import BOLD, GREEN, YELLOW
 
 _MAX_SUGGESTED = 6
 

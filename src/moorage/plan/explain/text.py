@@ -10,7 +10,7 @@ from moorage.plan.explain.groups import MAX_LINES, Line, merged
 from moorage.plan.explain.suggestion_text import SuggestionText
 from moorage.plan.report.grouping import by_request
 from moorage.plan.report.node_lists import shown_nodes
-from moorage.plan.report.text import BOLD, CYAN, DIM, GREEN, RED, YELLOW
+from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW
 from moorage.schedule.diagnosis import Refusal, event_note
 
 _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW}

@@ -164,12 +164,14 @@ class Inventory:
         views = ((item.kind, item.view) for item in self.items.values())
         return ObjectsWorld.of(views, is_complete=self.is_live)
 
-    def copy(self) -> "Inventory":
-        """Return an inventory with the same objects, and without notes and counts."""
+    def copy(self, *, with_notes: bool = False) -> "Inventory":
+        """Return an inventory with the same objects, and without notes and counts unless these are wanted."""
         made = Inventory(self.gates, self.namespace)
         made.items = dict(self.items)
         made.custom = dict(self.custom)
         made.assumed = set(self.assumed)
         made.accounts = dict(self.accounts)
         made.is_live, made.read_at = self.is_live, self.read_at
+        if with_notes:
+            made.notes, made.rejected, made.unreadable = list(self.notes), self.rejected, self.unreadable
         return made

@@ -6,7 +6,7 @@ from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.model.gates import Gate
 from moorage.plan.gates.audit import Finding, order_of_disabling
-from moorage.plan.report.text import BOLD, DIM, GREEN, RED, TerminalLines
+from moorage.plan.report.terminal import BOLD, DIM, GREEN, RED, TerminalLines
 
 _MAX_SHOWN = 50
 #: So many gates without objects get a line each.

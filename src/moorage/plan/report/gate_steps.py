@@ -11,7 +11,8 @@ from moorage.plan.pod_lines import PodLine, when_text
 from moorage.plan.report.node_lists import shown_nodes
 from moorage.plan.report.plain import as_data, plain
 from moorage.plan.report.reasons import shortened
-from moorage.plan.report.text import BOLD, GREEN, RED, YELLOW, TextReport
+from moorage.plan.report.terminal import BOLD, GREEN, RED, YELLOW
+from moorage.plan.report.text import TextReport
 
 _MAX_LINES = 12
 Row = TypeVar("Row")

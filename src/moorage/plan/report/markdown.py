@@ -1,6 +1,6 @@
 """Print a plan as Markdown with tables, cut short like the text unless all is wanted; long tables are folded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -8,10 +8,24 @@ import msgspec
 from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
-from moorage.plan.departures import Departure
-from moorage.plan.outcome import NodeLine, Outcome, shown_usage
-from moorage.plan.pod_lines import State
-from moorage.plan.report.deadlines import by_deadline, deadline_note, names_with_deadlines
+from moorage.plan.departures import Departure, EvictionLoop
+from moorage.plan.difference.comparison import Becomes
+from moorage.plan.difference.difference import Difference
+from moorage.plan.outcome import FailedLine, NodeLine, Outcome, shown_usage
+from moorage.plan.pod_lines import PodLine, State
+from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
+from moorage.plan.report.departures import (
+    anyway,
+    by_budget,
+    elsewhere,
+    evicted_later,
+    grouped,
+    landings,
+    landings_of,
+    placed_by_workload,
+    placements_of,
+    rolled,
+)
 from moorage.plan.report.grouping import (
     PendingGroup,
     average,
@@ -33,7 +47,6 @@ from moorage.plan.report.grouping import (
 from moorage.plan.report.reasons import shortened
 from moorage.plan.report.upgrade import conclusion, step_lines, title_of
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Difference
 
 _MAX_ROWS = 100
 #: Longer tables are folded, unless they say what is wrong.
@@ -52,19 +65,22 @@ class MarkdownReport:
     ) -> Iterator[str]:
         yield "# Plan"
         yield ""
-        counts = [f"**{text}**" if state in _MARKED else text for state, text in counts_of(outcome)]
-        pods = counted(sum(outcome.count().values()), "pod")
-        parts = ", ".join((*counts, *other_refusals(outcome)))
-        yield f"{pods} on {counted(len(outcome.nodes), 'node')}: {parts}."
-        yield ""
         if difference is not None:
-            yield from self._difference(difference)
+            yield from self._what_if(difference, rollout)
+            return
+        yield _summary(outcome)
+        yield ""
         if rollout is not None:
             yield from _rollout(rollout)
         yield from self._placements(outcome)
         yield from self._devices(outcome)
-        yield from self._pending(outcome)
+        yield from self._pending(outcome.pending, outcome.failed)
+        gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
+        yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
         yield from self._evicted(outcome)
+        yield from self._rest(outcome)
+
+    def _rest(self, outcome: Outcome) -> Iterator[str]:
         yield from self._nodes(outcome)
         room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
         room += [(name, f"not counted: {why}") for name, why in outcome.no_headroom.items()]
@@ -91,8 +107,8 @@ class MarkdownReport:
         ]
         yield from _table("Devices", ("pod", "node", "claim", "request", "devices"), self._cut(rows), folds=True)
 
-    def _pending(self, outcome: Outcome) -> Iterator[str]:
-        groups = by_reason(outcome.pending)
+    def _pending(self, pending: Iterable[PodLine], refused: Iterable[FailedLine]) -> Iterator[str]:
+        groups = by_reason(pending)
         rows = [
             (
                 workload,
@@ -105,24 +121,21 @@ class MarkdownReport:
         ]
         rows += [
             (failed.workload, failed.counts, "", _with_hint(f"FailedCreate: {failed.message}", failed.hint))
-            for failed in outcome.failed
+            for failed in refused
         ]
         yield from _table("Pending", ("workload", "pods", "names", "reason"), self._cut(rows))
         yield from self._messages(groups)
-        gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
-        yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
 
     def _evicted(self, outcome: Outcome) -> Iterator[str]:
         failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in outcome.of_state(State.FAILED)]
         yield from _table("Failed", ("pod", "node", "reason"), self._cut(failed))
-        rows = [_departure_row(row) for row in self._cut(first_evictions(outcome))]
-        rows += [
-            (names(group.pods, everything=self._all, namespace=True), group.node, "", group.text, group.then)
+        yield from self._departures("Evicted", first_evictions(outcome))
+        later = [
+            (names(group.pods, everything=self._all, namespace=True), group.node, group.text, group.then)
             for group in by_deadline(later_evictions(outcome))
         ]
-        yield from _table("Evicted", _DEPARTURE_HEAD, self._cut(rows))
-        loops = [(loop.workload, f"{loop.every_seconds} s", loop.because) for loop in outcome.loops]
-        yield from _table("Evicted again and again", ("workload", "every", "because"), loops)
+        yield from _table("Evicted later", ("pods", "node", "because", "then"), self._cut(later))
+        yield from _loops(outcome.loops)
         unready = [(pod.key, pod.node, pod.message) for pod in on_unready_nodes(outcome)]
         yield from _table("On nodes that are not ready", ("pod", "node", "reason"), self._cut(unready), folds=True)
 
@@ -159,7 +172,14 @@ class MarkdownReport:
         yield f"All nodes: {_cell('; '.join(totals))}."
         yield ""
 
-    def _difference(self, difference: Difference) -> Iterator[str]:
+    def _what_if(self, difference: Difference, rollout: Rollout | None) -> Iterator[str]:
+        """Print the difference in short, what differs, and what happens anyway."""
+        mark = "**" if difference.is_worse else ""
+        yield f"{mark}{_cell(difference.sentence)}.{mark}"
+        yield ""
+        yield f"- Before: {_summary(difference.before)}"
+        yield f"- After: {_summary(difference.after)}"
+        yield ""
         yield "## What if"
         yield ""
         yield from (f"- {_cell(change)}" for change in difference.changes)
@@ -171,25 +191,61 @@ class MarkdownReport:
             yield ""
             yield _cell(conclusion(upgrade)) if upgrade.completes else f"**{_cell(conclusion(upgrade))}**"
             yield ""
-        rows = [_departure_row(row) for row in self._cut(difference.evicted)]
-        yield from _table("Evicted and moved", _DEPARTURE_HEAD, rows)
-        replaced = [(row.pod, row.workload, row.node, _then(row)) for row in self._cut(difference.replaced)]
-        yield from _table("Replaced by a rolling update", ("pod", "workload", "from", "then"), replaced)
-        yield from _table("Blocked", ("pod", "reason"), self._cut(difference.blocked))
-        placed = [(f"{pod.key}{deadline_note(pod)}", pod.node) for pod in self._cut(difference.placed)]
-        yield from _table("Newly placed", ("pod", "node"), placed)
+        comparison = difference.comparison
+        yield from self._departures("Evicted and moved", difference.evicted)
+        yield from _loops(difference.loops)
+        replaced = [
+            (workload, str(len(rows)), landings_of(rows), _listed(rows) if self._all else "")
+            for workload, rows in rolled(difference.replaced).items()
+        ]
+        yield from _table("Replaced by a rolling update", ("workload", "pods", "then", "each"), replaced)
+        blocked = [
+            (group.title, "; ".join(group.lines)) for group in by_budget(difference.blocked, everything=self._all)
+        ]
+        yield from _table("Blocked", ("budget", "drains"), blocked)
+        if rollout is not None:
+            yield from _rollout(rollout)
+        waiting = [pair.after for pair in comparison.of(Becomes.PENDING, Becomes.NEW_PENDING)]
+        refused = [refusal.line for refusal in comparison.refusals]
+        yield from self._pending([line for line in waiting if line is not None], refused)
         failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in self._cut(difference.failed)]
         yield from _table("Newly failed", ("pod", "node", "reason"), failed)
-        if difference.is_empty:
-            yield "Nothing moves."
-            yield ""
+        rows = [(pod.key, pod.node, pod.message) for pod in self._cut(evicted_later(difference))]
+        yield from _table("Evicted later", ("pod", "node", "because"), rows)
+        placed = [
+            (workload, str(len(pods)), placements_of(pods))
+            for workload, pods in placed_by_workload(difference.placed).items()
+        ]
+        yield from _table("Newly placed", ("workload", "pods", "nodes"), self._cut(placed), folds=True)
+        others = [
+            (workload, landings(counts.elements()))
+            for workload, counts in elsewhere(comparison.of(Becomes.ELSEWHERE)).items()
+        ]
+        yield from _table("On other nodes", ("workload", "pods"), self._cut(others), folds=True)
+        stays = [pair.left_before or pair.before for pair in comparison.of(Becomes.STAYS)]
+        spared = [(line.key, line.message) for line in stays if line is not None]
+        yield from _table("No longer evicted", ("pod", "without the change"), self._cut(spared), folds=True)
+        groups = [(one.workload, one.counted, one.reason) for one in anyway(difference)]
+        yield from _table("Anyway (also without the change)", ("workload", "pods", "reason"), self._cut(groups))
+        yield from self._rest(difference.after)
+
+    def _departures(self, title: str, departures: Iterable[Departure]) -> Iterator[str]:
+        """Print pods that leave by workload and reason, and each of them if everything is printed."""
+        departures = list(departures)
+        rows = [
+            (group.title, group.leaves(everything=self._all), group.reason, group.then())
+            for group in grouped(departures)
+        ]
+        yield from _table(title, ("workload", "pods", "because", "then"), self._cut(rows))
+        if self._all:
+            each = [(row.pod, row.node, f"{row.after_seconds} s", _then(row)) for row in departures]
+            yield from _table(f"{title}: each pod", ("pod", "from", "after", "then"), each, folds=True)
 
     def _cut(self, rows: Sequence[Row]) -> Sequence[Row]:
         return rows if self._all else rows[:_MAX_ROWS]
 
 
 _MAIN = (CPU, MEMORY)
-_DEPARTURE_HEAD = ("pod", "from", "after", "because", "then")
 _MARKED = frozenset({State.PLACED, State.PENDING, State.EVICTING, State.EVICTED, State.FAILED, State.REFUSED})
 _END_OF_FOLD = ("", "</details>", "")
 
@@ -228,8 +284,20 @@ def _rollout(rollout: Rollout) -> Iterator[str]:
     yield ""
 
 
-def _departure_row(row: Departure) -> tuple[str, ...]:
-    return row.pod, row.node, f"{row.after_seconds} s", f"{row.cause.value}: {row.because}", _then(row)
+def _loops(loops: Iterable[EvictionLoop]) -> Iterator[str]:
+    rows = [(loop.workload, f"{loop.every_seconds} s", loop.because) for loop in loops]
+    yield from _table("Evicted again and again", ("workload", "every", "because"), rows)
+
+
+def _summary(outcome: Outcome) -> str:
+    counts = [f"**{text}**" if state in _MARKED else text for state, text in counts_of(outcome)]
+    pods = counted(sum(outcome.count().values()), "pod")
+    parts = ", ".join((*counts, *other_refusals(outcome)))
+    return f"{pods} on {counted(len(outcome.nodes), 'node')}: {parts}."
+
+
+def _listed(departures: Iterable[Departure]) -> str:
+    return ", ".join(f"{row.pod} → {_then(row)}" for row in departures)
 
 
 def _then(row: Departure) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from moorage.lint.report.documents import encoded
+from moorage.plan.difference.difference import Difference
 from moorage.plan.outcome import NodeLine, Outcome
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Difference
 from moorage.schedule.plugins.node_resources_fit import shown
 
 
@@ -95,10 +95,15 @@ def _node(node: NodeLine) -> dict[str, Any]:
 def difference_data(difference: Difference) -> dict[str, Any]:
     return {
         "changes": list(difference.changes),
+        "sentence": difference.sentence,
+        "isWorse": difference.is_worse,
         "before": summary(difference.before),
+        "after": summary(difference.after),
+        "differences": as_data(difference.differences),
         "evicted": as_data(difference.evicted),
         "replaced": as_data(difference.replaced),
-        "blocked": [one._asdict() for one in difference.blocked],
+        "anyway": as_data(difference.anyway),
+        "blocked": [{**as_data(one), "message": one.message} for one in difference.blocked],
         "placed": as_data(difference.placed),
         "pending": as_data(difference.pending),
         "failed": as_data(difference.failed),

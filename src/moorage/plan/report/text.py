@@ -1,9 +1,7 @@
 """Print a plan: placements by workload and node, Pending pods and why, how full the nodes become; the summary last."""
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
 import msgspec
 
@@ -11,13 +9,14 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import folded, printable, visible_length
-from moorage.plan.departures import Departure
+from moorage.plan.difference.comparison import Becomes
+from moorage.plan.difference.difference import Difference
 from moorage.plan.headroom import MAX_MORE
 from moorage.plan.input.inventory import Note
-from moorage.plan.outcome import NodeLine, Outcome, Usage, shown_usage
-from moorage.plan.pod_lines import PodLine, State, when_text
-from moorage.plan.pool_upgrade import Upgrade
-from moorage.plan.report.deadlines import by_deadline, deadline_note, names_with_deadlines
+from moorage.plan.outcome import FailedLine, NodeLine, Outcome, Usage, shown_usage
+from moorage.plan.pod_lines import PodLine, State
+from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
+from moorage.plan.report.difference import DifferenceLines
 from moorage.plan.report.grouping import (
     MAX_NODES,
     PendingGroup,
@@ -39,12 +38,9 @@ from moorage.plan.report.grouping import (
     with_devices,
 )
 from moorage.plan.report.reasons import shortened
-from moorage.plan.report.upgrade import conclusion, step_lines, title_of
+from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, MAX_ROWS, RED, YELLOW
 from moorage.plan.rollout import Rollout, RolloutStep
-from moorage.plan.what_if import Difference
 
-BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
-Row = TypeVar("Row")
 _LEVEL_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _STATE_COLOURS = {State.PLACED: GREEN, State.PENDING: YELLOW} | dict.fromkeys(
     (State.EVICTING, State.EVICTED, State.FAILED, State.REFUSED), RED
@@ -52,84 +48,67 @@ _STATE_COLOURS = {State.PLACED: GREEN, State.PENDING: YELLOW} | dict.fromkeys(
 #: States of pods that are not there any more for reasons that surprise no one: printed with --all.
 _GONE = frozenset({State.DELETED, State.TERMINATING, State.ENDED, State.SUCCEEDED})
 _BAR = 10
-_MAX_ROWS = 30
 #: Two bars with their numbers, and the number of pods.
 _ROOM_FOR_BARS = 62
 
 
-class TerminalLines:
-    """The base of text reports. `width` is the terminal's; `everything` prints long lists in full."""
-
-    _narrowest = 40
-
-    def __init__(self, *, colour: bool = False, width: int = 100, everything: bool = False) -> None:
-        self._colour = colour
-        self._width = max(width, self._narrowest)
-        self._all = everything
-
-    def _section(self, title: str, lines: Iterable[str]) -> Iterator[str]:
-        """Print a title, the lines and an empty line; nothing if there are no lines."""
-        printed = list(lines)
-        if printed:
-            yield self._styled(title, BOLD)
-            yield from printed
-            yield ""
-
-    def _cut(self, rows: Sequence[Row], max_rows: int) -> Sequence[Row]:
-        return rows if self._all else rows[:max_rows]
-
-    def _left_out(self, number: int, noun: str) -> Iterator[str]:
-        if number > 0:
-            yield f"  … and {counted(number, noun)} more (--all lists them)"
-
-    def _wrapped(self, first: str, indent: int, text: str, style: str = "") -> Iterator[str]:
-        """Wrap a text; its first line begins with `first`, which may hold colours."""
-        lead = visible_length(first)
-        wrapper = textwrap.TextWrapper(
-            self._width, initial_indent=" " * lead, subsequent_indent=" " * indent, break_long_words=False
-        )
-        wrapper.break_on_hyphens = False
-        lines = wrapper.wrap(printable(text)) or [" " * lead]
-        yield first + self._styled(lines[0][lead:], style)
-        yield from (" " * indent + self._styled(line.strip(), style) for line in lines[1:])
-
-    def _styled(self, text: str, codes: str) -> str:
-        return f"\x1b[{codes}m{text}\x1b[0m" if self._colour and codes and text else text
-
-
-class TextReport(TerminalLines):
+class TextReport(DifferenceLines):
     """Prints a plan."""
 
     def lines(
         self, outcome: Outcome, difference: Difference | None = None, rollout: Rollout | None = None
     ) -> Iterator[str]:
         if difference is not None:
-            yield from self._difference(difference)
-        else:
-            yield from self._section("Placements", self._placements(outcome))
+            yield from self._what_if(difference, rollout)
+            return
+        yield from self._section("Placements", self._placements(outcome))
         if rollout is not None:
             yield from self._rollout(rollout)
         yield from self._section("Devices", self._devices(outcome))
         yield from self._section("Pending", self._grouped(outcome.pending))
         yield from self._section("Failed", self._failed(outcome.of_state(State.FAILED)))
-        yield from self._section("Not created", self._refused(outcome))
+        yield from self._section("Not created", self._refused(outcome.failed))
         yield from self._section("Evicted", self._evicted(outcome))
         yield from self._section("On nodes that are not ready", self._grouped(on_unready_nodes(outcome)))
         yield from self._section("Preempted", self._preempted(outcome))
+        yield from self._rest(outcome)
+        yield from self._folded(self._summary(outcome))
+
+    def _what_if(self, difference: Difference, rollout: Rollout | None) -> Iterator[str]:
+        """Print what differs from the plan without the changes, what happens anyway, and the difference in short."""
+        outcome, comparison = difference.after, difference.comparison
+        yield from self.difference(difference)
+        if rollout is not None:
+            yield from self._rollout(rollout)
+        waiting = [pair.after for pair in comparison.of(Becomes.PENDING, Becomes.NEW_PENDING)]
+        yield from self._section("Pending", self._grouped([line for line in waiting if line is not None]))
+        yield from self._section("Newly failed", self._failed(difference.failed))
+        yield from self._section("Not created", self._refused(refusal.line for refusal in comparison.refusals))
+        yield from self._section("Anyway (also without the change)", self.anyway(difference))
+        yield from self._rest(outcome)
+        yield from self._folded(f"Before: {self._summary(difference.before)}")
+        yield from self._folded(f"After:  {self._summary(outcome)}")
+        yield ""
+        style = RED if difference.is_worse else BOLD
+        yield from (self._styled(line, style) for line in self._folded(f"{difference.sentence}."))
+
+    def _rest(self, outcome: Outcome) -> Iterator[str]:
         yield from self._nodes(outcome)
         if self._all:
             gone = [pod for pod in outcome.pods if pod.state in _GONE]
             yield from self._section("Gone", self._grouped(gone))
         yield from self._section("Room for more pods", self._headroom(outcome))
         yield from self._section("Notes", self._notes(outcome))
-        yield from folded(self._summary(outcome), max(self._width, 80), "  ")
+
+    def _folded(self, text: str) -> list[str]:
+        return folded(text, max(self._width, 80), "  ")
 
     # -- placements ---------------------------------------------------------------------------------------------------
 
     def _placements(self, outcome: Outcome) -> Iterator[str]:
         groups = by_workload(outcome, everything=self._all)
         shown = [group for group in groups if group.nodes]
-        kept_groups = self._cut(shown, _MAX_ROWS)
+        kept_groups = self._cut(shown, MAX_ROWS)
         for group in kept_groups:
             yield f"  {printable(group.name)}  {self._styled(group.counts, DIM)}"
             nodes = sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
@@ -146,7 +125,7 @@ class TextReport(TerminalLines):
 
     def _devices(self, outcome: Outcome) -> Iterator[str]:
         rows = with_devices(outcome.pods, everything=self._all)
-        shown = self._cut(rows, _MAX_ROWS)
+        shown = self._cut(rows, MAX_ROWS)
         for pod in shown:
             yield f"  {printable(pod.key)} on {self._styled(printable(pod.node), CYAN)}"
             for claim, request, devices in by_request(pod.devices):
@@ -156,7 +135,7 @@ class TextReport(TerminalLines):
     def _grouped(self, pods: list[PodLine]) -> Iterator[str]:
         """Print pods by workload, those with the same reason above it."""
         groups = by_reason(pods)
-        shown = self._cut(groups, _MAX_ROWS)
+        shown = self._cut(groups, MAX_ROWS)
         for group in shown:
             yield from self._waiting(group)
             yield from self._message(group)
@@ -182,14 +161,14 @@ class TextReport(TerminalLines):
         yield from self._left_out(len(workloads) - len(shown), "workload")
 
     def _failed(self, pods: Sequence[PodLine]) -> Iterator[str]:
-        shown = self._cut(pods, _MAX_ROWS)
+        shown = self._cut(pods, MAX_ROWS)
         for pod in shown:
             yield f"  {self._styled(printable(pod.key), RED)} on {printable(pod.last_node)}"
             yield from self._wrapped("    ", 6, f"{pod.reason}: {pod.message}" if pod.message else pod.reason)
         yield from self._left_out(len(pods) - len(shown), "pod")
 
-    def _refused(self, outcome: Outcome) -> Iterator[str]:
-        for failed in outcome.failed:
+    def _refused(self, refused: Iterable[FailedLine]) -> Iterator[str]:
+        for failed in refused:
             more = "".join(f"  {part}" for part in (printable(failed.where), failed.counts) if part)
             yield f"  {self._styled(printable(failed.workload), RED)}{more}"
             yield from self._wrapped("    ", 6, f"FailedCreate: {failed.message}")
@@ -201,16 +180,14 @@ class TextReport(TerminalLines):
 
     def _evicted(self, outcome: Outcome) -> Iterator[str]:
         """Print the pods that taints evict without any change, and once for each workload that it never ends."""
-        yield from self._departures(first_evictions(outcome))
-        for loop in outcome.loops:
-            yield from self._wrapped(f"  {self._styled(printable(loop.workload), RED)}  ", 4, loop.text)
-            yield from self._wrapped("    ", 6, loop.because, style=DIM)
+        yield from self.departures(first_evictions(outcome))
+        yield from self.loops(outcome.loops)
         yield from self._leaving(later_evictions(outcome))
 
     def _leaving(self, pods: list[PodLine]) -> Iterator[str]:
         """Print pods whose time runs, those of a workload with the same deadline together, and what follows."""
         groups = by_deadline(pods)
-        shown = self._cut(groups, _MAX_ROWS)
+        shown = self._cut(groups, MAX_ROWS)
         for group in shown:
             which = f"{names(group.pods, everything=self._all, namespace=not group.workload)} on {group.node}"
             if group.workload:
@@ -222,7 +199,7 @@ class TextReport(TerminalLines):
         yield from self._left_out(len(groups) - len(shown), "group")
 
     def _preempted(self, outcome: Outcome) -> Iterator[str]:
-        shown = self._cut(outcome.preempted, _MAX_ROWS)
+        shown = self._cut(outcome.preempted, MAX_ROWS)
         for gone in shown:
             yield f"  {printable(gone.pod)} leaves {printable(gone.node)} so that {printable(gone.by)} has room"
         if len(shown) < len(outcome.preempted):
@@ -270,65 +247,6 @@ class TextReport(TerminalLines):
         filled = min(_BAR, -(-_BAR * usage.percent // 100))
         colour = RED if usage.percent > 90 else YELLOW if usage.percent > 75 else GREEN
         return f"[{self._styled('#' * filled, colour)}{'.' * (_BAR - filled)}]"
-
-    # -- what if ------------------------------------------------------------------------------------------------------
-
-    def _difference(self, difference: Difference) -> Iterator[str]:
-        yield self._styled("What if", BOLD)
-        yield from (f"  {printable(change)}" for change in difference.changes)
-        yield ""
-        if difference.upgrade is not None:
-            yield from self._upgrade(difference.upgrade)
-        yield from self._section("Evicted and moved", self._departures(difference.evicted))
-        yield from self._section("Replaced by a rolling update", self._rolled(difference.replaced))
-        yield from self._section("Blocked", self._blocked(difference))
-        yield from self._section("Newly placed", self._placed(difference))
-        yield from self._section("Newly failed", self._failed(difference.failed))
-        if difference.is_empty:
-            yield "Nothing moves."
-            yield ""
-
-    def _upgrade(self, upgrade: Upgrade) -> Iterator[str]:
-        yield self._styled(title_of(upgrade), BOLD)
-        for line in step_lines(upgrade, everything=self._all):
-            yield from self._wrapped("  ", 6, line)
-        yield from self._wrapped("  ", 4, conclusion(upgrade), style=GREEN if upgrade.completes else RED)
-        yield ""
-
-    def _blocked(self, difference: Difference) -> Iterator[str]:
-        for pod, message in difference.blocked:
-            yield from self._wrapped(f"  {self._styled(printable(pod), RED)}: ", 4, message)
-
-    def _placed(self, difference: Difference) -> Iterator[str]:
-        rows = self._cut(difference.placed, _MAX_ROWS)
-        for pod in rows:
-            yield from self._wrapped("  ", 4, f"{pod.key} → {pod.node}{deadline_note(pod)}")
-        yield from self._left_out(len(difference.placed) - len(rows), "pod")
-
-    def _departures(self, departures: list[Departure]) -> Iterator[str]:
-        rows = self._cut(departures, _MAX_ROWS)
-        for seconds in sorted({row.after_seconds for row in rows}):
-            yield f"  {when_text(seconds)}"
-            for row in (row for row in rows if row.after_seconds == seconds):
-                yield f"    {printable(row.pod)} leaves {printable(row.node) or 'the queue'} {self._then(row)}"
-                yield from self._wrapped("      ", 8, f"{row.cause.value}: {row.because}", style=DIM)
-        yield from self._left_out(len(departures) - len(rows), "pod")
-
-    def _rolled(self, departures: list[Departure]) -> Iterator[str]:
-        rows = self._cut(departures, _MAX_ROWS)
-        for workload in dict.fromkeys(row.workload for row in rows):
-            yield f"  {printable(workload)}"
-            for row in (row for row in rows if row.workload == workload):
-                yield f"    {printable(row.pod)} on {printable(row.node) or 'no node'} {self._then(row)}"
-        yield from self._left_out(len(departures) - len(rows), "pod")
-
-    def _then(self, row: Departure) -> str:
-        if row.new_node:
-            again = "" if row.replaced_by == row.pod else f" as {printable(row.replaced_by)}"
-            return f"→ {self._styled(printable(row.new_node), CYAN)}{again}"
-        if row.replaced_by:
-            return f"→ {self._styled('Pending', YELLOW)} as {printable(row.replaced_by)}"
-        return "and is not replaced: it has no controller" if not row.workload else "and is not replaced"
 
     def _headroom(self, outcome: Outcome) -> Iterator[str]:
         for name, count in outcome.headroom.items():
@@ -378,7 +296,7 @@ class TextReport(TerminalLines):
         for note in sorted(outcome.notes, key=lambda note: list(Severity).index(note.level)):
             groups.setdefault((note.level, note.message), []).append(note)
         rows = list(groups.items())
-        shown = self._cut(rows, _MAX_ROWS)
+        shown = self._cut(rows, MAX_ROWS)
         hints = Counter(note.hint for note in outcome.notes)
         for (level, _), notes in shown:
             first = notes[0]

@@ -1,4 +1,4 @@
-"""`kubectl drain`, played: cordon, evict, try again every five seconds what a disruption budget refuses.
+"""Play `kubectl drain`: cordon, evict, try again every five seconds what a disruption budget refuses.
 
 The drain is that of `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`; `complaints` says which pods
 kubectl refuses to touch without the last two. Nodes are cordoned first and then drained one after the other. A drain
@@ -7,6 +7,9 @@ that waits for a budget while nothing else happens is given up. Kubernetes: k8s.
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
+from moorage.admit.subresources.pods import covers
 from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.model.api_error import ApiError
@@ -21,6 +24,62 @@ _MAX_FUTILE_TRIES = 12
 _MAX_TRIES = 10_000
 
 
+class Budget(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A PodDisruptionBudget and its numbers. `name` has its namespace."""
+
+    name: str
+    current_healthy: int
+    expected_pods: int
+    desired_healthy: int
+    disruptions_allowed: int
+    min_available: str = ""
+    max_unavailable: str = ""
+
+    def __str__(self) -> str:
+        rule = f"maxUnavailable {self.max_unavailable}"
+        if self.min_available:
+            rule = f"minAvailable {self.min_available}"
+        must = "" if self.min_available == str(self.desired_healthy) else f" and {self.desired_healthy} must be"
+        healthy = f"{self.current_healthy} of {self.expected_pods} healthy{must}"
+        disruptions = "disruption" if self.disruptions_allowed == 1 else "disruptions"
+        return f"PodDisruptionBudget {self.name}: {rule}, {healthy}, {self.disruptions_allowed} {disruptions} allowed"
+
+
+class Blocked(msgspec.Struct, frozen=True):
+    """A pod that the drain of `node` cannot evict, the API server's reason, and the budgets that the pod has."""
+
+    pod: str
+    node: str
+    reason: str
+    budgets: tuple[Budget, ...] = ()
+
+    @property
+    def message(self) -> str:
+        budgets = "".join(f"; {budget}" for budget in self.budgets)
+        return f"the drain of {self.node} waits: {self.reason.rstrip('.')}{budgets}"
+
+
+def budgets_of(simulation: Simulation, key: str) -> Iterator[Budget]:
+    """Return the budgets of a pod as they are now."""
+    pod = simulation.world.get(KINDS.POD, key)
+    if pod is None:
+        return
+    for found in simulation.world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, pod.namespace):
+        if not covers(found.view, pod.view):
+            continue
+        spec, status = found.view.spec, found.view.status
+        least, most = spec.minAvailable, spec.maxUnavailable
+        yield Budget(
+            found.key,
+            status.currentHealthy,
+            status.expectedPods,
+            status.desiredHealthy,
+            status.disruptionsAllowed,
+            "" if least is None else str(least),
+            "" if most is None else str(most),
+        )
+
+
 def cordon(simulation: Simulation, node: str) -> None:
     """Mark a node as unschedulable. Raises ApiError."""
     simulation.api.patch(KINDS.NODE, node, "", {"spec": {"unschedulable": True}})
@@ -31,7 +90,7 @@ def uncordon(simulation: Simulation, node: str) -> None:
     simulation.api.patch(KINDS.NODE, node, "", {"spec": {"unschedulable": None}})
 
 
-def drain(simulation: Simulation, nodes: Sequence[str]) -> list[tuple[str, str]]:
+def drain(simulation: Simulation, nodes: Sequence[str]) -> list[Blocked]:
     """Drain nodes. Return the pods that could not be evicted, each with the reason. Raises ApiError."""
     for name in nodes:
         cordon(simulation, name)
@@ -62,7 +121,7 @@ def stays(pod: Pod) -> bool:
     return MIRROR_POD in pod.metadata.annotations or (owner is not None and owner.kind == "DaemonSet")
 
 
-def _drain_one(simulation: Simulation, name: str) -> list[tuple[str, str]]:
+def _drain_one(simulation: Simulation, name: str) -> list[Blocked]:
     left = {pod.uid: pod.key for pod in _to_evict(simulation, name)}
     refused: dict[str, str] = {}
     futile = 0
@@ -84,7 +143,7 @@ def _drain_one(simulation: Simulation, name: str) -> list[tuple[str, str]]:
         if futile > _MAX_FUTILE_TRIES:
             break
     return [
-        (key, f"the drain of {name} waits: {why}")
+        Blocked(key, name, why, tuple(budgets_of(simulation, key)))
         for key, why in refused.items()
         if simulation.world.get(KINDS.POD, key)
     ]

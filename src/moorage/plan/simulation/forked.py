@@ -1,4 +1,4 @@
-"""Run a function in a forked copy of this process, which may spoil whatever it has, and return its result."""
+"""Run functions in forked copies of this process, which may spoil whatever they have, and return their results."""
 
 import gc
 import os
@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any, NoReturn
 
 import msgspec
@@ -21,30 +21,68 @@ class CopyFailed(Exception):
     """Why there is no result: one line for the user."""
 
 
+class Copy:
+    """A forked copy of this process, which waits to be asked once. `work` may spoil whatever it has.
+
+    It ends when it is closed, or with this process.
+    """
+
+    def __init__(self, work: Callable[[Any], Any], seconds: float = 0.0) -> None:
+        """Fork. With `seconds`, the copy ends that long after it was asked, whatever it does. Raises CopyFailed."""
+        asked, asking = os.pipe()
+        reading, writing = os.pipe()
+        try:
+            self._pid = _fork()
+        except OSError as error:
+            for descriptor in (asked, asking, reading, writing):
+                os.close(descriptor)
+            raise CopyFailed(f"a process cannot be started: {error}") from None
+        if not self._pid:
+            gc.disable()  # which would copy the memory that both have
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is answered by the process that asks
+            os.close(reading)
+            os.close(asking)
+            run_and_exit(lambda: _answer(asked, writing, work, seconds))
+        os.close(writing)
+        os.close(asked)
+        self._asking, self._answers = os.fdopen(asking, "wb"), os.fdopen(reading, "rb")
+
+    def ask(self, argument: Any) -> Any:
+        """Return what the copy returns for an argument; both must be plain data. Raises CopyFailed."""
+        with suppress(BrokenPipeError):
+            self._asking.write(msgspec.json.encode(argument))
+            self._asking.close()
+        output = self._answers.read()
+        why = why_ended(self._wait())
+        if why or not output:
+            raise CopyFailed(f"the process that computed this {why or 'ended'}")
+        result, problem = msgspec.json.decode(output)
+        if problem:
+            raise CopyFailed(problem)
+        return result
+
+    def _wait(self) -> int:
+        self._answers.close()
+        _, status = os.waitpid(self._pid, 0)
+        self._pid = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def close(self) -> None:
+        """End the copy if it was not asked."""
+        with suppress(BrokenPipeError):
+            self._asking.close()
+        if self._pid:
+            self._wait()
+
+
 def in_fork(work: Callable[[], Any], seconds: float = 0.0) -> Any:
     """Return what a function returns in a copy of this process; it must be plain data. Raises CopyFailed.
 
     With `seconds`, the copy ends after this time, whatever it does.
     """
-    reading, writing = os.pipe()
-    pid = _fork()
-    if not pid:
-        gc.disable()  # which would copy the memory that both have
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        os.close(reading)
-        run_and_exit(lambda: _write(writing, work))
-    os.close(writing)
-    with os.fdopen(reading, "rb") as stream:
-        output = stream.read()
-    _, status = os.waitpid(pid, 0)
-    why = why_ended(os.waitstatus_to_exitcode(status))
-    if why or not output:
-        raise CopyFailed(f"the process that computed this {why or 'ended'}")
-    result, problem = msgspec.json.decode(output)
-    if problem:
-        raise CopyFailed(problem)
-    return result
+    with closing(Copy(lambda _: work(), seconds)) as copy:
+        return copy.ask(None)
 
 
 def _fork() -> int:
@@ -54,13 +92,18 @@ def _fork() -> int:
         return os.fork()
 
 
-def _write(descriptor: int, work: Callable[[], Any]) -> None:
+def _answer(asked: int, writing: int, work: Callable[[Any], Any], seconds: float) -> None:
+    with os.fdopen(asked, "rb") as stream:
+        question = stream.read()
+    if not question:
+        return
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        output = msgspec.json.encode((work(), ""))
+        output = msgspec.json.encode((work(msgspec.json.decode(question)), ""))
     except Exception as error:
         _LOG.exception("A part of a page could not be computed")
         output = msgspec.json.encode((None, f"unexpected error: {type(error).__name__}: {error}".splitlines()[0]))
-    with os.fdopen(descriptor, "wb") as stream:
+    with os.fdopen(writing, "wb") as stream:
         stream.write(output)
 
 

@@ -81,6 +81,7 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False, s
     api.max_writes = MAX_WRITES + WRITES_PER_POD * api.writes + WRITES_PER_POD * wanted
     simulation.scheduling.take_in()
     note_dangling(inventory)
+    simulation.loaded_random = simulation.random.getstate()
     return simulation
 
 

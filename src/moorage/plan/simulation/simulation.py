@@ -227,6 +227,8 @@ class Simulation:
         self.gates = settings.gates_of(Component.SCHEDULER)
         self.clock = Clock(start)
         self.random = random = Random(settings.seed)
+        #: The state of `random` once the input is loaded, which draws only what the input lacks.
+        self.loaded_random = random.getstate()
         self.api = SimulatedApi(settings.gates, self.clock, random)
         self.world = self.api.world
         self.reports: list[tuple[float, Report]] = []
@@ -255,7 +257,7 @@ class Simulation:
         self.shown_owners: dict[str, OwnerName] = {}
         self.after_round: list[Callable[[], None]] = []
         self.stopped = ""
-        self._lives = lives
+        self.lives = lives
         self._deletions_seen = 0
         self._evictions: Counter[str] = Counter()  # by controller, in all
         self._evictions_now: Counter[str] = Counter()  # by controller, since time went on
@@ -351,6 +353,10 @@ class Simulation:
             happened = self.work() or happened
         self._advance(time)
         return self.work() or happened
+
+    def next_time(self) -> float:
+        """Return when something happens next if nothing is changed; infinite if never."""
+        return self._next_time()
 
     def _next_time(self, *, evictions: bool = True, looks: bool = True) -> float:
         controllers = self.controllers.next_time() if evictions else self.controllers.next_time(but=EVICTIONS)

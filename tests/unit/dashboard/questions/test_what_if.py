@@ -15,6 +15,7 @@ from tests.unit.plan.planning import Plan, node, workload
 from moorage.cli.commands.plan import command
 from moorage.dashboard.questions import QUESTIONS, Base
 from moorage.dashboard.questions.base import parts_of
+from moorage.dashboard.questions.changes import kubectl_commands, read_changes
 
 Raw = dict[str, Any]
 GATES = {"AllAlpha": True, "AllBeta": True}
@@ -93,16 +94,19 @@ def test_pods_that_stay_for_a_while_and_for_good_are_told_apart() -> None:
 
 def test_pods_whose_time_runs_already_are_told_apart() -> None:
     first, last = ask([{"cordon": "calm"}])
-    assert {one["workload"] for one in last["evicted"]} == {"Deployment default/batch"}  # risk=5, for 300 seconds
+    assert {one["workload"] for one in last["anyway"]} == {"Deployment default/batch"}  # risk=5, for 300 seconds
     for part in (first, last):
-        assert part["evicted"]
-        assert all(one["anyway"] for one in part["evicted"])
-        assert all(one["because"].endswith("; also without these changes") for one in part["evicted"])
+        assert part["anyway"]
+        assert not part["evicted"]
+    assert last["sentence"].startswith("No changes: ")
+    assert not last["isWorse"]
     first, last = ask([taint(["spot-1"], value="30")])  # not tolerated at all: they leave sooner
     for part in (first, last):
         sooner = [one for one in part["evicted"] if one["node"] == "spot-1" and one["afterSeconds"] == 0]
         assert sooner
-        assert not any(one["anyway"] for one in sooner)
+        assert not [one for one in part["anyway"] if one["node"] == "spot-1"]
+    sooner = [one for one in last["evicted"] if one["workload"] == "Deployment default/batch"]
+    assert any("without the changes: evicted after 300 s: risk=5 is tolerated" in one["without"] for one in sooner)
 
 
 def test_a_taint_that_is_refused_is_not_played() -> None:
@@ -160,8 +164,22 @@ def test_manifests_are_applied_and_device_taints_are_rules() -> None:
 
 
 def test_a_manifest_cannot_end_its_command_early() -> None:
-    *_, last = ask([{"apply": "# a\nEOF\nrm -rf x\n"}])
-    assert last["kubectl"] == ["kubectl apply -f - <<'EOF_'\n# a\nEOF\nrm -rf x\nEOF_"]
+    asked = read_changes({"changes": [{"apply": "# a\nEOF\nrm -rf x\n"}]})
+    commands = kubectl_commands(asked, Plan(*CLUSTER).planner.inventory)
+    assert commands == ["kubectl apply -f - <<'EOF_'\n# a\nEOF\nrm -rf x\nEOF_"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("# nothing\n", "what-if-1.yaml: no Kubernetes object: it has nothing"),
+        ("a: [b\n", "what-if-1.yaml:1: yaml: did not find expected"),
+        ("- 1\n", "what-if-1.yaml:1: array where an API object should be"),
+    ],
+)
+def test_a_manifest_that_cannot_be_read_is_an_error(text: str, reason: str) -> None:
+    *_, last = ask([{"apply": text}])
+    assert reason in last["error"]
 
 
 def test_a_manifest_that_is_refused_is_noted() -> None:

@@ -2,7 +2,9 @@
 
 import pytest
 
+from moorage.lint.finding import Severity
 from moorage.plan.difference.comparison import NO_CHANGES, WORSE, Becomes, Comparison, compare, sentence
+from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import FailedLine, Outcome
 from moorage.plan.pod_lines import PodLine, State
 
@@ -36,8 +38,9 @@ def evicted(name: str, node: str, workload: str = WEB, seconds: int = 0) -> PodL
     return line(name, State.EVICTED, node, workload, "TaintEviction", seconds)
 
 
-def outcome(*pods: PodLine, failed: tuple[FailedLine, ...] = (), rejected: int = 0) -> Outcome:
-    return Outcome(list(pods), [], list(failed), [], [], {}, 1, rejected, 0)
+def outcome(*pods: PodLine, failed: tuple[FailedLine, ...] = (), refused: tuple[str, ...] = ()) -> Outcome:
+    notes = [Note(Severity.ERROR, name, "is invalid") for name in refused]
+    return Outcome(list(pods), [], list(failed), [], notes, {}, 1, len(refused), 0)
 
 
 @pytest.mark.parametrize(
@@ -71,6 +74,8 @@ def outcome(*pods: PodLine, failed: tuple[FailedLine, ...] = (), rejected: int =
         ([], [line("a", State.FAILED, "n1", WEB, "OutOfcpu"), on("b", "n2")], ["failed", "new"]),
         ([], [evicted("a", "n1"), waits("b")], ["newPending", "passing"]),
         ([on("a", "n1")], [line("a", State.DELETED, "n1")], ["removed"]),
+        ([], [evicted("a", "n1", "")], ["evicted"]),  # a new pod
+        ([evicted("a", "n1", "")], [evicted("a", "n1", ""), evicted("a", "n1", "")], ["passing"]),  # and once more
         # A StatefulSet's pods keep their names.
         ([on("db-0", "n1", DB)], [evicted("db-0", "n1", DB), on("db-0", "n2", DB)], ["moved"]),
         ([on("db-0", "n1", DB)], [evicted("db-0", "n1", DB), on("db-0", "n1", DB)], ["restarted"]),
@@ -119,13 +124,14 @@ def refused(workload: str, number: int) -> FailedLine:
 
 
 def test_refusals_of_workloads_count_by_how_many_there_are_more() -> None:
-    before = outcome(on("a", "n1"), failed=(refused("x", 2), refused("same", 1)))
-    after = outcome(on("a", "n1"), failed=(refused("x", 5), refused("same", 1), refused("unknown", 0)), rejected=1)
+    before = outcome(on("a", "n1"), failed=(refused("x", 2), refused("same", 1)), refused=("Service default/old",))
+    more = refused("x", 5), refused("same", 1), refused("unknown", 0)
+    after = outcome(on("a", "n1"), failed=more, refused=("Service default/new",))
     found = compare(before, after)
     assert [(one.line.workload, one.more) for one in found.refusals] == [("x", 3), ("unknown", 0)]
     assert found.is_worse
     assert sentence(found) == "3 pods are refused, 1 object refused"
-    assert not compare(after, before).is_worse
+    assert not compare(before, before).is_worse
 
 
 def test_the_sentence_leaves_out_what_is_zero() -> None:

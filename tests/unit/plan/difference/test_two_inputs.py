@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload, written
 
+from moorage.plan.difference.difference import Difference
 from moorage.plan.difference.two_inputs import Edit, InputDiff
 from moorage.plan.node_changes import ChangeError
-from moorage.plan.what_if import Changes, Difference
+from moorage.plan.what_if import Changes
 
 NODES = (node("n1"), node("n2"))
 

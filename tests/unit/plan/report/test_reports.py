@@ -8,13 +8,14 @@ import pytest
 import yaml
 from tests.unit.plan.planning import Plan, node, pod, running, workload
 
+from moorage.plan.difference.difference import Difference
 from moorage.plan.node_changes import TaintChange
 from moorage.plan.report.grouping import average, by_reason, by_workload, fullest_nodes, histogram, names
 from moorage.plan.report.markdown import MarkdownReport
 from moorage.plan.report.plain import as_json, as_yaml, plain
 from moorage.plan.report.text import TextReport
 from moorage.plan.rollout import Rollout
-from moorage.plan.what_if import Changes, Difference
+from moorage.plan.what_if import Changes
 
 ESCAPE = "\x1b["
 
@@ -85,12 +86,14 @@ def test_what_if_in_text() -> None:
     difference = plan.what_if(Changes(taints=(TaintChange("n1", "x", "y", "NoExecute"),)), node("n2", cpu="1"))
     text = text_of(plan, difference)
     assert text.startswith("What if\n  taint node n1 with x=y:NoExecute\n")
-    assert "at once" in text
-    assert re.search(r"default/web-\w+-\w+ leaves n1 → n2 as default/web-\w+-\w+", text)
-    assert "default/bare leaves n1 and is not replaced: it has no controller" in text
-    assert "taint: x=y is not tolerated" in text
+    assert "Deployment default/web  1 pod leaves n1 at once → n2\n    taint: x=y is not tolerated" in text
+    assert "default/bare leaves n1 at once → not replaced: no controller" in text
+    assert text.endswith("\n\n1 pod moves, 1 is evicted and not replaced.")
+    assert "Before: 2 pods on 1 node: 2 placed.\nAfter:  3 pods on 2 nodes: 1 placed, 2 evicted.\n" in text
+    each = text_of(plan, difference, everything=True)
+    assert re.search(r"0 s  default/web-\w+-\w+ leaves n1 → n2 as default/web-\w+-\w+", each)
     calm = text_of(plan, plan.what_if())
-    assert "Nothing moves." in calm
+    assert calm.endswith("No changes: every pod ends as it does without the change.")
 
 
 def test_a_rollout_in_text_and_markdown() -> None:

@@ -98,13 +98,14 @@ function whatIfSections(whatIf) {
   const moved = movedColumns();
   const pods = podColumns();
   return [
-    panel("What if", null, h("ul", { class: "plan-changes" }, whatIf.changes.map((one) => h("li", { class: "wrap" }, one)))),
+    panel("What if", null, h("div", {}, h("ul", { class: "plan-changes" }, whatIf.changes.map((one) => h("li", { class: "wrap" }, one))), h("p", { class: "plan-changes wrap" }, `${whatIf.sentence}.`))),
     listed("Evicted", whatIf.evicted, moved),
     listed("Replaced by a rolling update", whatIf.replaced, moved),
     listed("Kept from being evicted", whatIf.blocked, [text("Pod", (one) => one.pod), text("Why", (one) => one.message)]),
     listed("Newly placed", whatIf.placed, pods),
     listed("Newly Pending", whatIf.pending, pods),
     listed("Newly failed", whatIf.failed, pods),
+    listed("Leave anyway, also without the changes", whatIf.anyway, moved),
   ];
 }
 

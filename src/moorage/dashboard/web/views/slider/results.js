@@ -113,9 +113,10 @@ export class Results {
     this.#note({});
   }
 
-  /** What the simulation has to say beside: what kubectl would refuse, what was not simulated to its end. */
+  /** What the simulation has to say beside: what happens anyway, what kubectl would refuse, what was not simulated to its end. */
   #note(part) {
-    const notes = [part.stopped, ...(part.notes ?? [])].filter(Boolean);
+    const anyway = part.anyway?.length ? sentence(part) : "";
+    const notes = [anyway, part.stopped, ...(part.notes ?? [])].filter(Boolean);
     const more = notes.length - MOST_NOTES;
     replace(
       this.#notes,
@@ -136,14 +137,9 @@ export class Results {
   }
 }
 
-/** One sentence that sums an answer up, for screen readers. */
+/** The sentence that sums an answer up, as the command prints it, for screen readers. */
 export function sentence(part) {
-  const evicted = part.evicted ?? [];
-  const waiting = pendingRows(part).length;
-  if (!evicted.length && !waiting && !(part.placed ?? []).length && !(part.blocked ?? []).length) return "Nothing would change.";
-  const anyway = evicted.filter((one) => one.anyway).length;
-  const note = anyway ? ` (${anyway === evicted.length ? "all" : number(anyway)} without the changes, too)` : "";
-  return `${number(evicted.length)} evicted${note}, ${number(movedOf(evicted))} would move, ${number(waiting)} would be pending.`;
+  return `${part.sentence}.`;
 }
 
 /** Pods that wait afterwards: successors of evicted ones, and others. */
