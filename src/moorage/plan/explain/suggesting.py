@@ -24,6 +24,7 @@ from moorage.plan.explain.remedies.workload.choosing import (
     in_order,
     more_nodes,
     other_strategy,
+    with_effect,
 )
 from moorage.plan.explain.remedies.workload.refusals import refusal_suggestions, refused_owners
 from moorage.plan.explain.remedies.workload.trials import WorkloadTrials
@@ -107,7 +108,7 @@ class Suggesting:
             at_turn=not decision.is_pending,
             is_next=self.target.is_next,
         )
-        if not whole.lacks:  # its pods wait only as long as no other pod is placed first
+        if not whole.lacks and not whole.ran_out:  # its pods wait only as long as no other pod is placed first
             return self._help(trials, best_of(worked), among, record)
         found = helping(worked, whole)
         if not self.node:
@@ -115,6 +116,8 @@ class Suggesting:
             if is_refused:
                 found += refusal_suggestions(whole, record.pod, self._acceptance(record.pod))
             found += more_nodes(whole, self._models(record.pod, among))
+        if any(one.change.kind is ChangeKind.STORAGE_CLASS for one in found):  # which says what to do
+            found = [one for one in found if one.change.kind is not ChangeKind.VOLUME]
         found = in_order(found)
         return self._help(trials, found, among, record, whole)
 
@@ -150,7 +153,8 @@ class Suggesting:
         together = trials.together(among) if not found and among.any() else None
         if together is not None and whole is not None:
             effect = whole.try_changes(*together.changes)
-            together = together if effect is not None and effect.lacking < whole.now.lacking else None
+            is_better = effect is not None and whole.is_better(effect)
+            together = with_effect(together, effect, whole) if effect is not None and is_better else None
         suggestions = (self._with_remedy(one, record) for one in found)
         is_late = trials.ran_out_of_time or (whole is not None and whole.ran_out)
         return Help(tuple(suggestions), together, is_late)
@@ -261,10 +265,19 @@ def plain_help(told: Help) -> dict[str, Any]:
             }
             for suggestion in told.suggestions
         ],
-        "together": {"node": together.node, "changes": [_plain_change(change) for change in together.changes]}
-        if together is not None
-        else None,
+        "together": _plain_together(together) if together is not None else None,
         "notAllTried": told.not_all_tried,
+    }
+
+
+def _plain_together(together: Together) -> dict[str, Any]:
+    return {
+        "node": together.node,
+        "changes": [_plain_change(change) for change in together.changes],
+        "pendingBefore": together.pending_before,
+        "pendingAfter": together.pending_after,
+        "worseOff": list(together.worse_off),
+        "remarks": list(together.remarks),
     }
 
 

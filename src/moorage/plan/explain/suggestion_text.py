@@ -33,6 +33,8 @@ class SuggestionText(ExplanationLines):
             yield self._styled(title, BOLD)
             for number, change in enumerate(told.together.changes, 1):
                 yield from self._change(number, change, "")
+            for remark in told.together.remarks:
+                yield from self._wrapped("        ", 10, remark, YELLOW)
             yield ""
         elif told.reason == "Unschedulable" and told.nodes:
             if told.not_all_tried:

@@ -9,6 +9,7 @@ from tests.unit.plan.planning import Raw, node, pod, running, workload
 
 from moorage.plan.explain.explanation import Explanation, Standing, plain
 from moorage.plan.explain.remedies.change import ChangeKind
+from moorage.plan.explain.remedies.workload import trials
 
 
 def apart(key: str = "kubernetes.io/hostname") -> Raw:
@@ -145,3 +146,34 @@ def test_a_change_that_makes_others_leave_says_who() -> None:
     told = explained(node("n1", disk="hdd"), running("low", "n1", cpu="3"), URGENT, web, pod="deployment/web")
     assert summaries(told) == ["nodeSelector disk: ssd → hdd", "label node n1 with disk=ssd (now hdd)"]
     assert all(one.worse_off == ("default/low would be evicted, and nothing recreates it",) for one in told.suggestions)
+
+
+def test_changes_that_help_together_say_who_still_waits() -> None:
+    web = workload("StatefulSet", "web", "3", pods={"nodeSelector": {"disk": "ssd"}}, replicas=3)
+    web["spec"]["podManagementPolicy"] = "Parallel"
+    told = explained(node("n1", cpu="2", disk="hdd"), web, pod="statefulset/web")
+    assert told.together is not None
+    assert (told.together.pending_before, told.together.pending_after) == (3, 2)
+    assert plain(told)["together"]["remarks"] == ["2 of the 3 pods that wait now still wait"]
+
+
+def test_a_volume_that_containers_mount_is_named_as_the_obstacle() -> None:
+    mounted = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}
+    web = workload("Deployment", "web", pods=mounted, replicas=1)
+    web["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = [{"name": "d", "mountPath": "/data"}]
+    told = explained(node("n1"), web, pod="deployment/web")
+    (found,) = told.suggestions
+    assert found.summary.startswith("create PersistentVolumeClaim data in namespace default")
+    assert found.remedy is not None
+    assert not found.remedy.manifest, "a workload without its volume is not what helps"
+
+
+def test_what_cannot_be_tried_is_not_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(work: object, seconds: float) -> None:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    monkeypatch.setattr(trials, "in_fork", no_room)
+    web = workload("Deployment", "web", pods={"nodeSelector": {"disk": "ssd"}}, replicas=5)
+    told = explained(node("n1"), web, pod="deployment/web")
+    assert told.not_all_tried
+    assert not told.suggestions

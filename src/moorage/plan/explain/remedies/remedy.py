@@ -78,6 +78,8 @@ def remedy_of(
     after = change.template
     if after is None:
         return Remedy(command=change.command, note="This is to be done by hand.")
+    if change.kind is ChangeKind.VOLUME:
+        return Remedy(note="This was tried without the volume: what is wrong with it has to be put right by hand.")
     if change.kind is ChangeKind.DEVICE_CLAIM:
         return Remedy(note="The missing object has to be created.")
     if all(one.kind is ChangeKind.SCHEDULING_GATE for one in changes):

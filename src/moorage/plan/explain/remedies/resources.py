@@ -208,8 +208,30 @@ def volume_changes(blockers: Blockers) -> Iterator[Change]:
             f"volume {volume.name}",
             _advice(blockers, blockers.pod, volume),
             6,
-            pod=with_spec(blockers.pod, volumes=replaced(volumes, index)),
+            pod=_without_volume(blockers.pod, index),
         )
+
+
+def _without_volume(pod: Pod, index: int) -> Pod:
+    """Return the pod without a volume, which no container mounts then."""
+    name = pod.spec.volumes[index].name
+
+    def unmounted(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(
+            msgspec.structs.replace(
+                one,
+                volumeMounts=tuple(mount for mount in one.volumeMounts if mount.name != name),
+                volumeDevices=tuple(device for device in one.volumeDevices if device.name != name),
+            )
+            for one in containers
+        )
+
+    return with_spec(
+        pod,
+        volumes=replaced(pod.spec.volumes, index),
+        containers=unmounted(pod.spec.containers),
+        initContainers=unmounted(pod.spec.initContainers),
+    )
 
 
 def _advice(blockers: Blockers, pod: Pod, volume: Volume) -> str:

@@ -30,6 +30,7 @@ from moorage.schedule.framework.plugin import Mask, Profile
 MAX_TRIALS = 300
 MAX_SECONDS = 20.0  # a search for devices among many combinations may take a second in each trial
 MAX_SUGGESTIONS = 12
+_DELETE_PENDING = "delete the pods that wait: their workload recreates them with the new template"
 _NEAREST = 3
 _MAX_RANKED = 50
 _MAX_STEPS = 5
@@ -49,17 +50,8 @@ class Suggestion(msgspec.Struct, frozen=True):
     @property
     def remarks(self) -> tuple[str, ...]:
         """What to know before the change is made: who still waits, who is worse off, what else has to be done."""
-        found = []
-        if self.pending_after:
-            verb = "waits" if self.pending_after == 1 else "wait"
-            pods = f"{self.pending_before:,} pod{'' if self.pending_before == 1 else 's'}"
-            found.append(f"{self.pending_after:,} of the {pods} that wait now still {verb}")
-        found += self.worse_off
-        if self.change.note:
-            found.append(self.change.note)
-        if self.deletes_pending:
-            found.append("delete the pods that wait: their workload recreates them with the new template")
-        return tuple(found)
+        note = (self.change.note,) if self.change.note else ()
+        return (*remarks_on(self), *note, *((_DELETE_PENDING,) if self.deletes_pending else ()))
 
     @property
     def kind(self) -> ChangeKind:
@@ -87,6 +79,22 @@ class Together(msgspec.Struct, frozen=True):
 
     node: str
     changes: tuple[Change, ...]
+    pending_before: int = 0
+    pending_after: int = 0
+    worse_off: tuple[str, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return (*remarks_on(self), *dict.fromkeys(change.note for change in self.changes if change.note))
+
+
+def remarks_on(change: Suggestion | Together) -> Iterator[str]:
+    """Yield how many pods still wait after a change, and who is worse off."""
+    if change.pending_after:
+        verb = "waits" if change.pending_after == 1 else "wait"
+        pods = f"{change.pending_before:,} pod{'' if change.pending_before == 1 else 's'}"
+        yield f"{change.pending_after:,} of the {pods} that wait now still {verb}"
+    yield from change.worse_off
 
 
 Propose = Callable[[Blockers, GateSet, Any], Iterator[Change]]

@@ -27,8 +27,8 @@ export function help(told) {
     );
   }
   if (explanation.together) {
-    const { node, changes } = explanation.together;
-    const whole = { summary: changes.map((one) => one.summary).join("; "), nodes: [node], yaml: changes.map((one) => one.yaml).filter(Boolean).join("\n") };
+    const { node, changes, pendingBefore, pendingAfter, remarks } = explanation.together;
+    const whole = { pendingBefore, pendingAfter, remarks, summary: changes.map((one) => one.summary).join("; "), nodes: [node], yaml: changes.map((one) => one.yaml).filter(Boolean).join("\n") };
     const card = new Card(told, whole, togetherRemedy, 1);
     offerWhatIsAllowed([card]);
     return h(

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS
 from moorage.plan.explain.remedies.change import Change, ChangeKind, ObjectPatch, as_yaml
-from moorage.plan.explain.remedies.trials import MAX_SUGGESTIONS, Suggestion
+from moorage.plan.explain.remedies.trials import MAX_SUGGESTIONS, Suggestion, Together
 from moorage.plan.explain.remedies.workload.carrying_out import template_owner
 from moorage.plan.explain.remedies.workload.trials import Effect, WorkloadTrials, shown_worse
 from moorage.plan.node_changes import AddedNodes
@@ -60,7 +61,9 @@ def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Sugges
         effect = trials.try_changes(one.change)
         if effect is None or not trials.is_better(effect):
             continue
-        suggestion = replace(with_effect(one, effect, trials), nodes=one.nodes or effect.nodes)
+        suggestion = replace(
+            with_effect(one, effect, trials), nodes=one.nodes or effect.nodes, deletes_pending=effect.deleted
+        )
         if last is None or suggestion.pending_after < last.pending_after or len(one.nodes) > len(last.nodes):
             by_part[one.change.part] = suggestion
             kept.append(suggestion)
@@ -74,15 +77,12 @@ def _distance(suggestion: Suggestion) -> tuple[int, float, int]:
     return change.size, change.move, -len(suggestion.nodes)
 
 
-def with_effect(one: Suggestion, effect: Effect, trials: WorkloadTrials) -> Suggestion:
-    """Return a suggestion that says how many pods wait before and after it, and who is worse off."""
-    return replace(
-        one,
-        pending_before=trials.now.lacking,
-        pending_after=effect.lacking,
-        worse_off=shown_worse(effect),
-        deletes_pending=effect.deleted,
-    )
+_Changed = TypeVar("_Changed", Suggestion, Together)
+
+
+def with_effect(one: _Changed, effect: Effect, trials: WorkloadTrials) -> _Changed:
+    """Return what says how many pods wait before and after, and who is worse off."""
+    return replace(one, pending_before=trials.now.lacking, pending_after=effect.lacking, worse_off=shown_worse(effect))
 
 
 def _may_recreate(change: Change, trials: WorkloadTrials) -> bool:

@@ -45,7 +45,7 @@ def refusal_suggestions(trials: WorkloadTrials, pod: Pod, accepts: Accept) -> It
         accepted = accepts(change) if change.pod is not None and change.kind is not ChangeKind.RESOURCES else change
         effect = trials.try_changes(accepted) if accepted is not None else None
         if accepted is not None and effect is not None and trials.is_better(effect):
-            yield with_effect(Suggestion(accepted, effect.nodes), effect, trials)
+            yield with_effect(Suggestion(accepted, effect.nodes, deletes_pending=effect.deleted), effect, trials)
 
 
 # -- quotas -----------------------------------------------------------------------------------------------------------

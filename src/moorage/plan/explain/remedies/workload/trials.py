@@ -109,7 +109,7 @@ class WorkloadTrials:
         self._left -= 1
         try:
             answer = in_fork(lambda: self._effect(changes), seconds + 0.1)
-        except CopyFailed:
+        except (CopyFailed, OSError):  # it took too long, or there was no room for a copy
             self.ran_out = True
             return None
         return None if answer is None else msgspec.convert(answer, Effect)
