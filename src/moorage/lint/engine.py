@@ -180,7 +180,7 @@ class Linter:
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
             subject = Subject(document, kind.name, result.view, pod_part_of(kind.name, result.view), kind, lines)
-            complaints += self._dropped(subject, result)
+            complaints += self._dropped(subject, result, {complaint.path for complaint in complaints})
             complaints += self._judge(subject, result)
         for complaint in complaints:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
@@ -228,12 +228,12 @@ class Linter:
             kind_row = None if defined is None else defined.kind
             yield self._finding(complaint, place_in(document, kind_row, lines, complaint.path))
 
-    def _dropped(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
+    def _dropped(self, subject: Subject, result: Admitted | Rejected, unknown: set[str]) -> Iterator[Complaint]:
         """Yield the fields that the API server drops for want of a gate; what exists keeps them, new pods do not."""
         raw, pods = subject.document.raw, subject.pods
         if (pods is None and subject.kind not in DEVICE_KINDS) or (exists_already(raw) and not (pods and pods.path)):
             return
-        for field in self._dropped_fields.find(raw, subject.served, result):
+        for field in self._dropped_fields.find(raw, subject.served, result, unknown):
             if field.gate is not None:
                 self._requirements.add_gate(field.gate, subject.place(field.complaint.path))
             yield field.complaint

@@ -17,7 +17,7 @@ from moorage.lint.subject import Complaint
 from moorage.model.gates import GATES, GateSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from moorage.admit.admission import Admitted, Rejected
     from moorage.admit.raw import Raw
@@ -48,8 +48,9 @@ _GATES_ELSEWHERE = (
 )
 _INDEX = re.compile(r"\[\d+\]")
 _NOT_COMPARED = dict.fromkeys(("apiVersion", "kind", "metadata", "status"))
-#: The most fields whose gate is looked for, and the most that are reported of one object.
-_MAX_FIELDS = 500
+_NAMES = re.compile(r"\.(attributes|capacity)\..*\.")
+#: The most objects with which gates are looked for, and the most fields that are reported of one object.
+_MAX_LOOKUPS = 100
 _MAX_REPORTED = 50
 
 
@@ -67,34 +68,44 @@ class DroppedFields:
         self._gates = gates
         self._off = [gate for gate in GATES if not gates.enabled(gate)]
         self._known: dict[tuple[Kind, str], Gate | _GateElsewhere | None] = {}
+        self._lookups = 0
 
-    def find(self, raw: Raw, kind: Kind, result: Admitted | Rejected) -> Iterator[DroppedField]:
-        """Yield the fields of a document that are missing in the admitted object for want of a gate."""
+    def find(
+        self, raw: Raw, kind: Kind, result: Admitted | Rejected, unknown: Collection[str] = ()
+    ) -> Iterator[DroppedField]:
+        """Yield the fields of a document that are missing in the admitted object for want of a gate.
+
+        `unknown` are the paths of fields that the kind does not have: those have no gate.
+        """
         if result.object is None or not _loses_some({**raw, **_NOT_COMPARED}, result.object):
             return
-        found = 0
-        for path in missing_fields(raw, result.object):
-            field = _INDEX.sub("[]", path)
-            if (kind, field) not in self._known:
-                if len(self._known) >= _MAX_FIELDS:
-                    continue
-                self._known[kind, field] = self._gate_of(raw, path) or _gate_elsewhere(field)
-            gate = self._known[kind, field]
-            if gate is not None and found < _MAX_REPORTED:
-                found += 1
-                yield DroppedField(
-                    _complaint(path, gate, self._gates.release), None if isinstance(gate, _GateElsewhere) else gate
-                )
+        fields = {path: (kind, _field(path)) for path in missing_fields(raw, result.object) if path not in unknown}
+        new = [path for path, field in fields.items() if field not in self._known]
+        if new and self._lookups < _MAX_LOOKUPS:
+            self._lookups += 1
+            self._look_up(raw, {path: fields[path] for path in new})
+        found = [(path, gate) for path, field in fields.items() if (gate := self._known.get(field)) is not None]
+        for path, gate in found[:_MAX_REPORTED]:
+            complaint = _complaint(path, gate, self._gates.release)
+            yield DroppedField(complaint, None if isinstance(gate, _GateElsewhere) else gate)
 
-    def _gate_of(self, raw: Raw, path: str) -> Gate | None:
-        """Return the gate that keeps the field when it is on: alone, or together with the gates that it needs."""
+    def _look_up(self, raw: Raw, fields: dict[str, tuple[Kind, str]]) -> None:
+        """Find the gate that keeps each field when it is on: alone, or together with the gates that it needs."""
+        for field in fields.values():
+            self._known.setdefault(field, _gate_elsewhere(field[1]))
         alone = [(gate, frozenset({gate.name})) for gate in self._off]
         together = [(gate, _with_needs(gate)) for gate in self._off if gate.needs]
         for gate, names in (*alone, *together):
             kept = admit(raw, None, GateSet(self._gates.names | names, self._gates.release)).object
-            if kept is not None and path not in set(missing_fields(raw, kept)):
-                return gate
-        return None
+            missing = set(missing_fields(raw, kept)) if kept is not None else set(fields)
+            for path, field in fields.items():
+                if path not in missing and self._known[field] is None:
+                    self._known[field] = gate
+
+
+def _field(path: str) -> str:
+    """Return the path without positions in lists and without the names of attributes."""
+    return _NAMES.sub(r".\1.*.", _INDEX.sub("[]", path))
 
 
 def _with_needs(gate: Gate) -> frozenset[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from io import BytesIO
+from typing import Any
 
 import pytest
 from tests.unit.lint.linting import CONTAINERS, lint, pod, stream, workload
 
+from moorage.admit.admission import admit
 from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
+from moorage.lint.rules import dropped_fields
 from moorage.lint.rules.dropped_fields import missing_fields
 from moorage.lint.sources import Source
 from moorage.model.gates import gates_from
@@ -186,6 +189,24 @@ def test_the_advice_for_a_rollout_does_not_ask_for_what_is_dropped() -> None:
     assert "helps only with --feature-gates=MatchLabelKeysInPodAffinity=true" in deadlock.hint
     assert [requirement.gate.name for requirement in linter.outcome.requirements] == ["MatchLabelKeysInPodAffinity"]
     assert [finding.rule for finding in lint(text)] == []
+
+
+def test_gates_are_looked_for_once_for_each_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither unknown fields nor the names of attributes cost further looks."""
+    asked: list[object] = []
+
+    def counted(*given: Any) -> Any:
+        asked.append(given)
+        return admit(*given)
+
+    monkeypatch.setattr(dropped_fields, "admit", counted)
+    attributes = ", ".join(f"a{number}: {{strings: [x]}}" for number in range(20))
+    slices = [(SLICE % f"attributes: {{{attributes}}}").replace("name: slice", f"name: s{n}") for n in range(3)]
+    assert len(dropped(stream(*slices))) == 60
+    first = len(asked)
+    assert 0 < first < 40
+    dropped(pod("".join(f"  unknown{number}: 1\n" for number in range(50))))
+    assert len(asked) == first
 
 
 def test_missing_fields() -> None:
