@@ -206,3 +206,14 @@ def test_every_volume_that_is_elsewhere_is_a_reason() -> None:
         'volume "pv-one" of claim "one"',
         'volume "pv-two" of claim "two"',
     ]
+
+
+def test_changes_that_help_together_are_for_the_nearest_node() -> None:
+    far, near = node("far", "1"), node("near", "3")
+    near["status"]["capacity"]["memory"] = "6Gi"
+    large = pod("p", "4")
+    large["spec"]["containers"][0]["resources"]["requests"]["memory"] = "12Gi"
+    told = explained(far, near, large)
+    assert [group.nodes for group in told.refused] == [("near",), ("far",)]
+    assert told.together is not None
+    assert told.together.node == "near"

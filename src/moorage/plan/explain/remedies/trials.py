@@ -25,7 +25,7 @@ from moorage.plan.explain.remedies.remedy import Remedy
 from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes, volume_changes
 from moorage.plan.explain.remedies.taints import taint_changes
 from moorage.schedule.candidates import Candidates
-from moorage.schedule.framework.plugin import Mask, Profile
+from moorage.schedule.framework.plugin import Mask, Profile, Verdict
 
 MAX_TRIALS = 300
 MAX_SECONDS = 20.0  # a search for devices among many combinations may take a second in each trial
@@ -190,7 +190,12 @@ class Trials:
         number = Blockers(self._pod, self._candidates(self._pod), among).number()
         slots = np.flatnonzero(among)
         few = slots[np.argsort(number[slots], kind="stable")][:_MAX_RANKED].tolist()
-        return sorted(few, key=lambda slot: sum(self._objections(self._pod, slot).values()))[:_NEAREST]
+        return sorted(few, key=self._distance)[:_NEAREST]
+
+    def _distance(self, slot: int) -> tuple[int, float]:
+        """Return how many objections there are to the pod, and how far the node is, as nodes are ranked."""
+        verdicts = self._verdicts(self._pod, slot).values()
+        return sum(verdict.objections for verdict in verdicts), sum(verdict.gap for verdict in verdicts)
 
     # -- trying -------------------------------------------------------------------------------------------------------
 
@@ -287,16 +292,19 @@ class Trials:
 
     def _objections(self, pod: Pod, slot: int) -> dict[str, int]:
         """Count the objections of each plugin that refuses the slot to the pod, in run order."""
+        return {name: verdict.objections for name, verdict in self._verdicts(pod, slot).items()}
+
+    def _verdicts(self, pod: Pod, slot: int) -> dict[str, Verdict]:
         candidates = self._candidates(pod)
-        objections = {}
+        verdicts = {}
         for plugin in self._profile.filters:
             prepared = candidates.prepared[plugin]
             verdict = prepared.rejection
             if verdict is None and prepared.filters:
                 verdict = plugin.explain(prepared.want, self._cluster, slot)
             if verdict is not None:
-                objections[plugin.name] = verdict.objections
-        return objections
+                verdicts[plugin.name] = verdict
+        return verdicts
 
 
 def _is_better(left: dict[str, int], objections: dict[str, int]) -> bool:
