@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CAPTURED = {
     "README.md": 1,
     "docs/first-session.md": 3,
-    "docs/plan.md": 5,
+    "docs/plan.md": 6,
     "docs/explain.md": 6,
     "docs/lint.md": 3,
     "docs/gates.md": 2,

@@ -29,7 +29,7 @@ def source_of(documents: list[Raw]) -> list[Source]:
 
 def compared(world: World, new: list[Raw]) -> tuple[Outcome, Difference, InputDiff]:
     planner = Planner(Settings(world.gates, others=world.others))
-    planner.load(source_of(world.documents))
+    planner.load(source_of(world.created))
     diff = InputDiff("old", "new", list(planner.inventory.items), allows_empty=True)
     simulation = planner.build()
     before = planner.with_evictions(simulation, planner.plan(simulation))
@@ -41,7 +41,7 @@ def law_of_itself() -> None:
     @LAW_SETTINGS
     @given(worlds(DIMENSIONS))
     def law(world: World) -> None:
-        _, difference, diff = compared(world, world.documents)
+        _, difference, diff = compared(world, world.created)
         assert diff.objects == []
         if not any("the simulation ends here" in note.message for note in difference.after.notes):
             assert difference.is_empty
@@ -53,7 +53,7 @@ def law_of_removal() -> None:
     @LAW_SETTINGS
     @given(worlds(DIMENSIONS))
     def law(world: World) -> None:
-        kept = [document for document in world.documents if document["kind"] not in WORKLOADS]
+        kept = [document for document in world.created if document["kind"] not in WORKLOADS]
         after, _, diff = compared(world, kept)
         assert {one.change for one in diff.objects} <= {Edit.REMOVED}
         assert not [pod for pod in after.pods if pod.is_present and pod.workload]

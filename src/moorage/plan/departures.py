@@ -23,6 +23,7 @@ from moorage.plan.simulation.scheduling import SCHEDULER
 from moorage.plan.simulation.simulation import Simulation
 
 USER = "user"
+WAS_DELETED = "was deleted"
 
 
 class Cause(StrEnum):
@@ -102,7 +103,7 @@ def cause_of(ending: Ending | None, actor: str, preemptor: str = "") -> tuple[Ca
     if actor == POD_GARBAGE or (ending is not None and ending.is_node_gone):
         return Cause.NODE_REMOVED, "its node is gone"
     if actor == USER:
-        return Cause.DELETED, "was deleted"
+        return Cause.DELETED, WAS_DELETED
     return Cause.CONTROLLER, "is no longer wanted"
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
+from moorage.plan.departures import WAS_DELETED
 from moorage.plan.outcome import FailedLine, Outcome, is_trouble
 from moorage.plan.pod_lines import PodLine, State
 
@@ -345,7 +346,7 @@ def _becomes(
 def _how_gone(before: PodLine | None, left: PodLine | None) -> Becomes:
     if left is None or before is None:
         return Becomes.REMOVED
-    if left.state is State.DELETED and not left.workload and before.is_on_node:
+    if left.state is State.DELETED and not left.workload and before.is_on_node and left.message != WAS_DELETED:
         return Becomes.LOST
     return _GONE.get(left.state, Becomes.REMOVED)
 

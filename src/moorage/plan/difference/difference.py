@@ -53,6 +53,10 @@ class Difference(msgspec.Struct):
     diff: InputDiff | None = None
 
     @property
+    def title(self) -> str:
+        return "What if" if self.diff is None else "What changes"
+
+    @property
     def evicted(self) -> list[Departure]:
         """The departures that no rolling update explains."""
         return [departure for departure in self.departures if departure.cause is not Cause.NEW_TEMPLATE]

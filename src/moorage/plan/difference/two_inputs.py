@@ -15,6 +15,7 @@ from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.sources import Source
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
 from moorage.plan.departures import USER
 from moorage.plan.input.inventory import Inventory, Item, Key, Note
 from moorage.plan.input.reading import Reader
@@ -130,6 +131,9 @@ def refuse_unreadable(inventory: Inventory, first: int) -> None:
 
 def _delete(simulation: Simulation, inventory: Inventory, item: Item) -> None:
     del inventory.items[item.key]
+    if item.kind is KINDS.DEPLOYMENT:  # its pods go on being called by its name
+        for replica_set in simulation.world.owned(KINDS.REPLICA_SET, item.view.metadata.uid):
+            simulation.shown_owners[replica_set.uid] = item.key
     simulation.api.actor = USER
     try:
         simulation.api.delete(item.kind, item.key.name, item.key.namespace, propagation="Background")

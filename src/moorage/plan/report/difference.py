@@ -29,8 +29,9 @@ class DifferenceLines(TerminalLines):
 
     def difference(self, difference: Difference) -> Iterator[str]:
         """Print the changes, and everything that differs but for pods that wait."""
-        yield self._styled("What if", BOLD)
-        yield from (f"  {printable(change)}" for change in difference.changes)
+        yield self._styled(difference.title, BOLD)
+        for change in difference.changes:
+            yield from self._wrapped("  ", 4, change)
         yield ""
         if (upgrade := difference.upgrade) is not None:
             yield self._styled(title_of(upgrade), BOLD)

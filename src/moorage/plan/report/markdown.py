@@ -180,7 +180,7 @@ class MarkdownReport:
         yield f"- Before: {_summary(difference.before)}"
         yield f"- After: {_summary(difference.after)}"
         yield ""
-        yield "## What if"
+        yield f"## {difference.title}"
         yield ""
         yield from (f"- {_cell(change)}" for change in difference.changes)
         yield ""

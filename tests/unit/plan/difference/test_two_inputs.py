@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from tests.unit.plan.planning import Plan, Raw, node, pod, running, workload, written
 
+from moorage.plan.difference.comparison import Becomes
 from moorage.plan.difference.difference import Difference
 from moorage.plan.difference.two_inputs import Edit, InputDiff
 from moorage.plan.node_changes import ChangeError
@@ -61,6 +62,7 @@ def test_objects_that_only_one_side_has_are_removed_and_added() -> None:
     difference, diff, plan = compared([web(), pod("gone")], [web(), workload("Deployment", "api", "100m", replicas=1)])
     assert [(one.name, one.change) for one in diff.objects] == [("gone", Edit.REMOVED), ("api", Edit.ADDED)]
     assert [departure.pod for departure in difference.departures] == ["default/gone"]
+    assert {pair.becomes for pair in difference.comparison.differences} == {Becomes.REMOVED, Becomes.NEW}
     assert [line.workload for line in difference.placed] == ["Deployment default/api"]
     assert "gone" not in {line.name for line in plan.outcome.pods if line.is_present}
 
@@ -69,7 +71,9 @@ def test_objects_that_only_one_side_has_are_removed_and_added() -> None:
 def test_pods_of_a_removed_workload_go_with_it(kind: str) -> None:
     """As kubectl deletes: in the background, also a Job, whose pods the API's default would orphan."""
     size: dict[str, Any] = {} if kind == "DaemonSet" else {"parallelism": 2} if kind == "Job" else {"replicas": 2}
-    _, _, plan = compared([workload(kind, "x", **size)], [web(1)])
+    difference, _, plan = compared([workload(kind, "x", **size)], [web(1)])
+    assert {one.workload for one in difference.departures} == {f"{kind} default/x"}
+    assert difference.anyway == []
     assert [line.workload for line in plan.outcome.pods if line.is_present] == ["Deployment default/web"]
 
 
