@@ -85,9 +85,9 @@ def test_manifests_say_what_would_happen(cluster: Cluster, tmp_path: Path) -> No
     file.write_text(manifest)
     text = _moorage("plan", "--kubeconfig", str(cluster.kubeconfig), "-n", "shop", str(file)).stdout
     assert f"apply {file}" in text
-    assert text.count("shop/more-") >= 2
+    assert "Deployment shop/more  2 pods → " in text
     piped = _moorage("plan", "--kubeconfig", str(cluster.kubeconfig), "-", stdin=manifest).stdout
-    assert piped.count("default/more-") >= 2
+    assert "Deployment default/more  2 pods → " in piped
     drained = _moorage("plan", "--kubeconfig", str(cluster.kubeconfig), "--drain", "node-1")
     assert drained.returncode == 0, drained.stderr
     kubectl("get deployment web -n shop")  # nothing has changed
