@@ -182,14 +182,19 @@ def _lines_anyway(lines: Iterable[PodLine], what: str) -> Iterator[AnywayGroup]:
             yield AnywayGroup(title, len(pods) if workload or len(pods) > 1 else 0, what, reason)
 
 
-def elsewhere(pairs: Iterable[Pair]) -> dict[str, Counter[str]]:
-    """Count by workload the pods that get another node: `node-2 instead of node-1`."""
+def elsewhere(pairs: Iterable[Pair], *, everything: bool) -> Iterator[tuple[str, str]]:
+    """Return the workloads whose pods get other nodes: `3 pods, such as one on node-2 instead of node-1`."""
     found: dict[str, Counter[str]] = {}
     for pair in pairs:
         if pair.before is not None and pair.after is not None:
             text = f"on {pair.after.node} instead of {pair.before.node}"
             found.setdefault(pair.workload or pair.after.key, Counter())[text] += 1
-    return found
+    for workload, counts in found.items():
+        first, number = next(iter(counts)), counts.total()
+        if everything or len(counts) == 1:
+            yield workload, ", ".join(f"{counted(count, 'pod')} {text}" for text, count in counts.items())
+        else:
+            yield workload, f"{number:,} pods, such as one {first}"
 
 
 def placements_of(lines: Iterable[PodLine]) -> str:

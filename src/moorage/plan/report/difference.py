@@ -14,7 +14,6 @@ from moorage.plan.report.departures import (
     elsewhere,
     evicted_later,
     grouped,
-    landings,
     placed_by_workload,
     placements_of,
     rolled,
@@ -108,8 +107,9 @@ class DifferenceLines(TerminalLines):
         yield from self._left_out(len(workloads) - len(shown), "workload")
 
     def _elsewhere(self, difference: Difference) -> Iterator[str]:
-        for workload, counts in elsewhere(difference.comparison.of(Becomes.ELSEWHERE)).items():
-            yield from self._wrapped(f"  {printable(workload)}  ", 4, landings(counts.elements()))
+        pairs = difference.comparison.of(Becomes.ELSEWHERE)
+        for workload, text in elsewhere(pairs, everything=self._all):
+            yield from self._wrapped(f"  {printable(workload)}  ", 4, text)
 
     def _by_message(self, lines: Iterable[PodLine]) -> Iterator[str]:
         groups: dict[tuple[str, str], int] = {}

@@ -20,7 +20,6 @@ from moorage.plan.report.departures import (
     elsewhere,
     evicted_later,
     grouped,
-    landings,
     landings_of,
     placed_by_workload,
     placements_of,
@@ -217,10 +216,7 @@ class MarkdownReport:
             for workload, pods in placed_by_workload(difference.placed).items()
         ]
         yield from _table("Newly placed", ("workload", "pods", "nodes"), self._cut(placed), folds=True)
-        others = [
-            (workload, landings(counts.elements()))
-            for workload, counts in elsewhere(comparison.of(Becomes.ELSEWHERE)).items()
-        ]
+        others = list(elsewhere(comparison.of(Becomes.ELSEWHERE), everything=self._all))
         yield from _table("On other nodes", ("workload", "pods"), self._cut(others), folds=True)
         stays = [pair.left_before or pair.before for pair in comparison.of(Becomes.STAYS)]
         spared = [(line.key, line.message) for line in stays if line is not None]
