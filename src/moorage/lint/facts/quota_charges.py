@@ -1,7 +1,8 @@
 """Charge the quotas of the input with its objects and with the pods of its workloads, in the order of creation.
 
-A DaemonSet has a pod on each node of the input that it runs on; without nodes nothing is known about their number, so
-that only one pod is tried. Kubernetes: the quota plugin of the API server, NodeShouldRunDaemonPod.
+What exists already is used of a quota, unless the quota has a status, which says what is used. A DaemonSet has a pod
+on each node of the input that it runs on; without nodes nothing is known about their number, so that only one pod is
+tried. Kubernetes: the quota plugin of the API server, the quota controller, NodeShouldRunDaemonPod.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ import msgspec
 from moorage.lint.facts.creation_order import makes_pods_in_order, pods_rank
 from moorage.match.daemon_pods import DaemonTemplate
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
+from moorage.match.quota.usage import COUNTED_KINDS, count_used, usage_of
 from moorage.match.tolerations import ProgramCache
 from moorage.model.api_error import ApiError
+from moorage.model.kinds import KINDS
+from moorage.model.quantity import Quantity, ResourceAmounts
 from moorage.model.types.node import Node
+from moorage.model.types.policy import ResourceQuotaStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,9 +30,14 @@ if TYPE_CHECKING:
     from moorage.model.gates import GateSet
     from moorage.model.kinds import Kind
     from moorage.model.types.pod import PodSpec
+    from moorage.model.types.policy import ResourceQuota
 
 #: The most pods that are charged, all together.
 _MAX_CHARGED = 20_000
+#: The most objects that exist of which is remembered what they use.
+_MAX_EXISTING = 2_000
+_COUNTED = frozenset(COUNTED_KINDS)
+_ZERO = Quantity.from_int(0)
 
 
 class OverQuota(msgspec.Struct, frozen=True):
@@ -62,12 +72,39 @@ class QuotaCharges:
         self._chain = chain
         self._gates = gates
         self._nodes: dict[str, Node] = {}
+        self._without_status: dict[str, ResourceQuota] = {}
+        self._existing: dict[tuple[str, Kind], list[Any]] = {}
+        self._existing_number = 0
         self._waiting: list[_PodCharge] = []
         self._charged = 0
         self._programs = ProgramCache(evaluations=Evaluations(EVALUATION_BUDGET))
 
     def add_node(self, node: Node) -> None:
         self._nodes[node.metadata.name] = node
+
+    def add_quota(self, key: str, quota: ResourceQuota) -> None:
+        """Take a quota in: one without a status begins with what exists."""
+        if not quota.status.hard:
+            self._without_status[key] = quota
+            quota = _with_used(quota, {})
+        self._world.put(KINDS.RESOURCE_QUOTA, key, quota)
+
+    def add_existing(self, kind: Kind, view: Any) -> None:
+        """Remember an object that exists, if quotas count it and there is room."""
+        if self._existing_number < _MAX_EXISTING and kind.namespaced and kind in _COUNTED:
+            self._existing_number += 1
+            self._existing.setdefault((view.metadata.namespace or "default", kind), []).append(view)
+
+    def count_existing(self) -> None:
+        """Count what exists, unless quotas have been charged already, for want of room to hold all objects."""
+        existing, self._existing = self._existing, {}
+        for key, quota in self._without_status.items() if existing and not self._charged else ():
+            namespace = key.partition("/")[0]
+
+            def views(kind: Kind, namespace: str = namespace) -> list[Any]:
+                return existing.get((namespace, kind), [])
+
+            self._world.put(KINDS.RESOURCE_QUOTA, key, _with_used(quota, count_used(quota, views, 0.0)))
 
     def charge_object(self, held: Any, kind: Kind, view: Any) -> OverQuota | None:
         """Charge an object of the input; return the refusal if there is no room for it."""
@@ -136,3 +173,16 @@ class QuotaCharges:
     def _daemon_pods(self, spec: PodSpec) -> int:
         template = DaemonTemplate(spec, self._gates, self._programs)
         return sum(template.fits(node).should_run for node in self._nodes.values())
+
+
+def _with_used(quota: ResourceQuota, used: ResourceAmounts) -> ResourceQuota:
+    """Return a quota with the status that the quota controller gives it; what is not used is zero."""
+    counted = {
+        name: _ZERO
+        for kind in COUNTED_KINDS
+        if (counting := usage_of(kind)) is not None
+        for name in counting.names(quota.spec.hard)
+    }
+    counted |= {name: _ZERO for name in quota.spec.hard if name.startswith("count/")}  # custom kinds, too
+    status = ResourceQuotaStatus(hard=quota.spec.hard, used={**counted, **used})
+    return msgspec.structs.replace(quota, status=status)

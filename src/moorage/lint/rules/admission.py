@@ -2,9 +2,8 @@
 
 A namespace, a LimitRange or a class may stand below the pods that it concerns, so objects are held, within bounds,
 until the whole input is known, and then admitted in the order of creation. Templates are judged by the pods that
-controllers make of them. What exists already (it has a uid) is not admitted again. Namespaces count as empty: quotas
-are charged with what the input creates, as many pods as a workload wants. Kubernetes: kubectl apply of everything to a
-new cluster.
+controllers make of them. What exists already (it has a uid) is not admitted again, and is used of quotas, which are
+charged with what the input creates: as many pods as a workload wants. Kubernetes: kubectl apply of everything.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,14 +26,11 @@ from moorage.lint.rules.decoding import exists_already, rejections, warnings_giv
 from moorage.lint.rules.label_keys import pod_from_template
 from moorage.lint.rules.placement import ClassReferences
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in
-from moorage.match.quota.usage import COUNTED_KINDS, usage_of
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import KINDS, CustomKind, Kind
-from moorage.model.quantity import Quantity
 from moorage.model.schema.conversion import convert_view
 from moorage.model.text.documents import Document
-from moorage.model.types.policy import ResourceQuota, ResourceQuotaStatus
 from moorage.model.well_known.annotations import MIRROR_POD
 
 declare(
@@ -48,7 +44,6 @@ _MAX_HELD = 2_000
 _MAX_HELD_BYTES = 16 * 1024 * 1024
 #: The most objects that admission looks up, and the most namespaces that are noted.
 _MAX_KNOWN = 20_000
-_ZERO = Quantity.from_int(0)
 _POD_SECURITY = "pod-security.kubernetes.io/"
 
 
@@ -106,6 +101,8 @@ class AdmissionFacts:
         if not is_refused:
             view = subject.view if is_new else convert_view(subject.document.raw, kind.view)  # with its status
             self._look_at(kind, view, is_new=is_new)
+            if not is_new:
+                self._quotas.add_existing(kind, view)
         if is_new:
             self._note_namespace(subject.document, kind, subject.lines)
             yield from self._hold(_Held(subject.document.raw, kind, subject.view, pods, _places(subject)))
@@ -152,7 +149,10 @@ class AdmissionFacts:
             self._quotas.add_node(view)
         name: str = view.metadata.name
         key = f"{view.metadata.namespace or 'default'}/{name}" if kind.namespaced else name
-        self._world.put(kind, key, _unused(view) if kind is KINDS.RESOURCE_QUOTA else view)
+        if kind is KINDS.RESOURCE_QUOTA:
+            self._quotas.add_quota(key, view)
+        else:
+            self._world.put(kind, key, view)
 
     def _note_namespace(self, document: Document, kind: Kind, lines: Lines) -> None:
         name = document.raw["metadata"].get("namespace") if kind.namespaced else None
@@ -163,6 +163,7 @@ class AdmissionFacts:
         """Yield what the API server would say of the held objects, and forget them."""
         yield from self._classes.complaints()
         yield from self._missing_namespaces()
+        self._quotas.count_existing()
         in_order = sorted(self._held, key=lambda held: creation_rank(held.kind))
         self._held, self._held_bytes = [], 0
         seen: set[tuple[Kind, str, str]] = set()
@@ -340,15 +341,3 @@ def _over_quota(over: OverQuota) -> PlacedComplaint:
     return Complaint(
         "quota-refuses", place.path, f"{fit if over.fit else 'a ResourceQuota refuses the pods: '}{why}"
     ), place
-
-
-def _unused(quota: ResourceQuota) -> ResourceQuota:
-    """Return a quota with the status that the quota controller gives it in an empty namespace."""
-    counted = {
-        name: _ZERO
-        for kind in COUNTED_KINDS
-        if (counting := usage_of(kind)) is not None
-        for name in counting.names(quota.spec.hard)
-    }
-    counted |= {name: _ZERO for name in quota.spec.hard if name.startswith("count/")}  # custom kinds, too
-    return msgspec.structs.replace(quota, status=ResourceQuotaStatus(hard=quota.spec.hard, used=counted))

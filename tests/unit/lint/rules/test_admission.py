@@ -66,6 +66,27 @@ def test_quotas_are_charged_in_the_order_in_which_pods_are_made() -> None:
     assert refused.message.startswith("1 of 2 pods fit")
 
 
+def test_what_exists_is_used_of_a_quota() -> None:
+    existing = pod("  nodeName: n1\n", name="old", metadata=", uid: u, namespace: default")
+    new = pod("", name="new")
+    for documents in ((existing, new, quota("{pods: 1}")), (quota("{pods: 1}"), new, existing)):
+        (refused,) = found("quota-refuses", *documents)
+        assert refused.message.startswith(
+            'pods "new" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1,'
+        )
+    assert not found("quota-refuses", existing, new, quota("{pods: 2}"))
+    finished = existing + "status: {phase: Succeeded}\n"
+    assert not found("quota-refuses", finished, new, quota("{pods: 1}"))
+    elsewhere = existing.replace("namespace: default", "namespace: other")
+    assert not found("quota-refuses", elsewhere, new, quota("{pods: 1}"))
+
+
+def test_the_status_of_a_quota_says_what_is_used() -> None:
+    full = quota("{pods: 3}").replace("name: q", "name: q, uid: u") + "status: {hard: {pods: 3}, used: {pods: 3}}\n"
+    (refused,) = found("quota-refuses", full, pod("", name="new"))
+    assert "used: pods=3, limited: pods=3" in refused.message
+
+
 def test_a_quota_of_workloads_refuses_the_workload_itself() -> None:
     (refused,) = found("quota-refuses", quota("{count/deployments.apps: 0}"), workload("Deployment", ""))
     assert refused.message.endswith("limited: count/deployments.apps=0")
