@@ -63,7 +63,9 @@ def test_revision_against_the_work_tree(repository: Path) -> None:
 
 def test_strict_is_for_what_the_new_side_makes_worse(repository: Path) -> None:
     git("commit", "-qam", "two")
-    assert "the same objects in both" in run("nodes.yaml", "--diff", "HEAD:deploy", "deploy").stdout
+    same = ("nodes.yaml", "--diff", "HEAD:deploy", "deploy")
+    assert "the same objects in both" in run(*same, "--strict").stdout  # though pods are Pending, on both sides
+    run(*same, "--strict=all", code=1)
     better = run("nodes.yaml", "--diff", "HEAD:deploy", "HEAD~1:deploy", "--strict").stdout
     assert "Deployment default/web: spec.replicas 12 → 2" in better
 

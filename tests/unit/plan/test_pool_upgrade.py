@@ -112,6 +112,13 @@ def test_nodes_are_upgraded_in_the_order_of_the_input_though_some_were_changed_b
     assert [step.nodes for step in difference.upgrade.steps] == [("n0",), ("n1",)]
 
 
+def test_two_budgets_of_one_pod_fail_the_drain() -> None:
+    """kubectl waits for a budget, and gives up where the eviction is an error."""
+    plan = Plan(*pool(), workload("Deployment", "web", replicas=3), budget(1), {**budget(2), "metadata": {"name": "q"}})
+    upgrade = upgraded(plan, PoolUpgrade("pool=spot"))
+    assert "the drain of n0 fails: This pod has more than one PodDisruptionBudget" in upgrade.message
+
+
 def test_a_label_without_a_node_is_for_upgraded_nodes() -> None:
     assert is_for_upgraded("example.com/v=v1.37.0")
     assert is_for_upgraded("old-")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from moorage.admit.subresources.pods import covers
+from moorage.admit.subresources.pods import TOO_MANY_BUDGETS, covers
 from moorage.client.protocol import Object
 from moorage.control.framework.world import controller_of
 from moorage.model.api_error import ApiError
@@ -56,7 +56,8 @@ class Blocked(msgspec.Struct, frozen=True):
     @property
     def message(self) -> str:
         budgets = "".join(f"; {budget}" for budget in self.budgets)
-        return f"the drain of {self.node} waits: {self.reason.rstrip('.')}{budgets}"
+        verb = "fails" if self.reason == TOO_MANY_BUDGETS else "waits"  # kubectl tries again after other refusals
+        return f"the drain of {self.node} {verb}: {self.reason.rstrip('.')}{budgets}"
 
 
 def budgets_of(simulation: Simulation, key: str) -> Iterator[Budget]:
@@ -105,7 +106,7 @@ def complaints(simulation: Simulation, node: str) -> Iterator[tuple[str, str]]:
         if pod.status.phase in FINISHED_PHASES:
             continue
         if controller_of(pod.metadata) is None:
-            yield found.key, "--force: no controller makes it anew"
+            yield found.key, "--force: no controller makes it again"
         if any("emptyDir" in volume for volume in found.raw["spec"].get("volumes") or ()):
             yield found.key, "--delete-emptydir-data: it has an emptyDir volume, which is lost"
 
@@ -116,7 +117,7 @@ def _to_evict(simulation: Simulation, node: str) -> list[Object]:
 
 
 def stays(pod: Pod) -> bool:
-    """Return whether kubectl leaves the pod alone: DaemonSets make theirs anew at once, kubelets their mirror pods."""
+    """Return whether kubectl leaves the pod alone: DaemonSets make theirs again at once, kubelets their mirror pods."""
     owner = controller_of(pod.metadata)
     return MIRROR_POD in pod.metadata.annotations or (owner is not None and owner.kind == "DaemonSet")
 
