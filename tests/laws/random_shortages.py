@@ -141,11 +141,12 @@ def shortages(draw: st.DrawFn) -> list[Raw]:
     web = draw(_web(draw(st.sampled_from(OWNERS))))
     if draw(st.booleans()):
         documents.append(running("there", names[0], cpu=draw(st.sampled_from(["500m", "1"])), labels={"app": "there"}))
-    if draw(st.integers(0, 2)) == 0:
+    is_limited = draw(st.integers(0, 3)) == 0
+    if not is_limited and draw(st.booleans()):  # two workloads would race for the room that a quota has
         documents.append(workload("Deployment", "other", "1", replicas=draw(st.integers(1, 2))))
     if draw(st.integers(0, 3)) == 0:
         documents.append(_class("PriorityClass", "scheduling.k8s.io/v1", "urgent", value=9))
-    if draw(st.integers(0, 3)) == 0:
+    if is_limited:
         hard = draw(st.sampled_from([{"requests.cpu": "2"}, {"pods": "2"}, {"requests.cpu": "500m"}]))
         documents.append(_class("ResourceQuota", "v1", "quota", spec={"hard": hard}))
     spec = web["spec"] if web["kind"] == "Pod" else web["spec"]["template"]["spec"]

@@ -64,7 +64,8 @@ class World:
         return sum(pod.state in STAYING and not self.is_web(pod.name, pod.workload) for pod in self.outcome.pods)
 
     def change(self, changes: Changes, *manifests: str) -> None:
-        self.outcome, _, _ = self.planner.what_if(self.simulation, self.outcome, changes, written(*manifests))
+        sources = written(*manifests) if manifests else []
+        self.outcome, _, _ = self.planner.what_if(self.simulation, self.outcome, changes, sources)
 
     def delete_waiting(self) -> None:
         """Delete the pods of `web` that wait, until none is recreated that waits or none is left."""
