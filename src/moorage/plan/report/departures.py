@@ -156,9 +156,10 @@ def anyway(difference: Difference) -> Iterator[AnywayGroup]:
     """Count by workload and reason what happens without the changes, too: evictions, pods that wait or fail."""
     first = {one.replaced_by for one in (*difference.before.evicted, *difference.anyway)}
     leaving = [one for one in (*difference.before.evicted, *difference.anyway) if one.pod not in first]
+    still = {line.workload for line in difference.after.of_state(State.EVICTING)}
     for group in grouped(leaving):
         what = "evicted" if group.cause in (Cause.TAINT, Cause.DEVICE_TAINT) else "gone"
-        loops = (loop for loop in difference.before.loops if loop.workload == group.workload)
+        loops = (loop for loop in difference.before.loops if loop.workload == group.workload and loop.workload in still)
         again = next((f", {loop.text.removeprefix('evicted ')}" for loop in loops), "")
         title = group.workload or _listed([one.pod for one in group.departures], everything=False)
         yield AnywayGroup(title, len(group.departures), f"{what}{again}", group.because)

@@ -11,6 +11,7 @@ from tests.unit.plan.planning import Plan, Raw, node, workload
 from moorage.plan.difference import counterfactual
 from moorage.plan.difference.comparison import NO_CHANGES
 from moorage.plan.node_changes import LabelChange, TaintChange
+from moorage.plan.report.departures import anyway
 from moorage.plan.simulation import forked
 from moorage.plan.simulation.forked import Copy, CopyFailed, in_fork
 from moorage.plan.what_if import Changes
@@ -90,3 +91,13 @@ def test_pods_that_leave_sooner_say_when_they_would_leave() -> None:
     (sooner,) = difference.evicted
     assert sooner.after_seconds == 0
     assert sooner.without == "without the changes: evicted after 30 s: fp=3 is tolerated for 30 s"
+
+
+def test_loops_are_told_only_if_they_go_on() -> None:
+    spot = (node("spot", taints=[SPOT]), workload("Deployment", "web", pods=PATIENT))
+    for change, again in (
+        (Changes(labels=(LabelChange("spot", "a", "b"),)), True),
+        (Changes(cordons=("spot",)), False),
+    ):
+        groups = [group.counted for group in anyway(Plan(*spot).what_if(change))]
+        assert groups == [f"1 pod evicted{', again every 30 s' if again else ''}"]
