@@ -61,6 +61,17 @@ spec:
   nodeName: spot
   tolerations: [{key: fp, operator: Exists}]
   containers: [{name: c, image: i}]
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      tolerations: [{key: fp, operator: Exists, effect: NoExecute, tolerationSeconds: 30}]
+      containers: [{name: c, image: i}]
 """
 
 Open = Callable[..., Page]
@@ -273,6 +284,13 @@ def test_a_plan_fits_a_phone(opened: Open) -> None:
         (
             ("explain", "pod/long", "-f"),
             ["It stays: every NoExecute taint of its node is tolerated without limit"],
+        ),
+        (
+            ("explain", "daemonset/agent", "-f"),
+            [
+                "DaemonSet default/agent: evicted again every 30 s: fp=3 is tolerated for 30 s",
+                "Pods that have to leave",
+            ],
         ),
         (("explain", "node/spot", "-f"), ["Leaves", "leaves in 30 s: fp=3 is tolerated for 30 s"]),
     ],

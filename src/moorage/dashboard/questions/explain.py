@@ -75,6 +75,7 @@ def _daemon_set(told: DaemonExplanation) -> Part:
         {**group, "count": len(group["nodes"]), "nodes": group["nodes"][:MAX_NAMES], "pods": group["pods"][:MAX_NAMES]}
         for group in document["groups"][:MAX_ROWS]
     ]
+    document["deadlines"] = document["deadlines"][:MAX_ROWS]
     return {"explanation": document, "verdict": told.message, "leftOutRows": max(0, left), "done": True}
 
 

@@ -21,7 +21,8 @@ from moorage.model.types.pod import Pod
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.plan.departures import EvictionLoop
 from moorage.plan.evictions.follow_ups import FollowUps, follow_ups, with_then
-from moorage.plan.pod_lines import PlannedPod, PodDeadline, State
+from moorage.plan.input.inventory import Key
+from moorage.plan.pod_lines import PlannedPod, PodDeadline, PodRows, State
 from moorage.plan.simulation.controllers import EVICTIONS
 from moorage.plan.simulation.simulation import Settings, Simulation
 
@@ -109,6 +110,17 @@ def deadlines_of(simulation: Simulation, pods: Sequence[PlannedPod]) -> dict[str
             told[pod.key] = with_then(deadline, found.of(pod.key, pod.workload, earlier[pod.key]))
             earlier[pod.key] += 1
     return dict(sorted(told.items(), key=lambda entry: entry[1].seconds or 0))
+
+
+def workload_evictions(simulation: Simulation, workload: Key) -> tuple[dict[str, PodDeadline], EvictionLoop | None]:
+    """Return the deadlines of a workload's pods that taints evict, and its loop, if that never ends."""
+    if not any(simulation.evictions.timers()) and all(one.actor not in EVICTIONS for one in simulation.api.deletions):
+        return {}, None
+    rows = PodRows(simulation).all()
+    pods = [pod for pod in rows if pod.owner == workload and pod.deadline is not None]
+    if not pods:
+        return {}, None
+    return deadlines_of(simulation, pods), following(simulation).loops.get(str(workload))
 
 
 def following(simulation: Simulation, pod: PlannedPod | None = None, goes_to: str = "") -> FollowUps:

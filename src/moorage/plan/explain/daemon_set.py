@@ -21,6 +21,8 @@ from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.plan.departures import EvictionLoop
+from moorage.plan.explain.afterwards import workload_evictions
 from moorage.plan.explain.explanation import Explanation, Standing, explain_pod, plain
 from moorage.plan.explain.groups import Refused, plain_refusal
 from moorage.plan.explain.node import refusals_at
@@ -34,7 +36,7 @@ from moorage.plan.explain.replicas import failed_line, refused_pod
 from moorage.plan.explain.suggesting import Help, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Item, Key, Note
-from moorage.plan.pod_lines import ON_NODE, PlannedPod, PodRows, State, record_of
+from moorage.plan.pod_lines import ON_NODE, PlannedPod, PodDeadline, PodRows, State, record_of
 from moorage.plan.report.node_lists import natural
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.admission_notes import assumption_notes
@@ -119,6 +121,9 @@ class DaemonExplanation(msgspec.Struct, frozen=True, rename="camel"):
     #: Changes with which the DaemonSet would run on nodes on which it does not.
     help: Help = Help()
     notes: tuple[Note, ...] = ()
+    #: By pod: when a taint makes it leave its node, or made it leave, and what follows.
+    deadlines: dict[str, PodDeadline] = {}
+    eviction_loop: EvictionLoop | None = None
 
     @property
     def is_pending(self) -> bool:
@@ -251,6 +256,7 @@ class _Explaining:
             self._first_pending(made),
             self._help(made),
             tuple(dict.fromkeys(notes)),
+            *workload_evictions(self.simulation, self.key),
         )
 
     # -- one node -----------------------------------------------------------------------------------------------------
@@ -403,6 +409,8 @@ def plain_daemon_set(told: DaemonExplanation) -> dict[str, Any]:
             }
             for group in told.groups
         ],
+        "deadlines": [{"pod": pod, **as_data(deadline)} for pod, deadline in told.deadlines.items()],
+        "evictionLoop": as_data(told.eviction_loop),
         "pending": plain(told.pending) if told.pending is not None else None,
         **plain_help(told.help),
         "notes": as_data(told.notes),

@@ -33,7 +33,9 @@ class DaemonText(ExplanationText):
         yield self._styled(printable(told.workload), BOLD)
         yield from self._wrapped("  ", 4, told.counts)
         yield from self._wrapped("  ", 4, told.message, RED if told.is_pending or not told.desired else "")
+        yield from self._eviction_loop(told.eviction_loop)
         yield ""
+        yield from self._section("Pods that have to leave", self._leaving(told.deadlines))
         running = told.of_state(DaemonState.RUNNING)
         if running:
             names = [name for group in running for name in group.nodes]

@@ -21,7 +21,7 @@ class NodeText(ExplanationLines):
 
     def _parts(self, told: NodeExplanation) -> Iterator[str]:
         yield from self._head(told)
-        yield from self._section("Pods that have to leave", self._leaving(told))
+        yield from self._section("Pods that have to leave", self._leaving(told.deadlines))
         pending = [one for one in told.elsewhere if one.pending]
         yield from self._section("Pending pods, and why they are not here", self._rows(pending))
         others = [one for one in told.elsewhere if not one.pending]
@@ -48,21 +48,6 @@ class NodeText(ExplanationLines):
         head = f"  {counted(len(told.pods), 'pod')}: " if names else "  no pods"
         yield from self._wrapped(head, 4, ", ".join(names) + more)
         yield ""
-
-    def _leaving(self, told: NodeExplanation) -> Iterator[str]:
-        """Print the pods that a NoExecute taint evicts, those with the same deadline and future together."""
-        groups: dict[tuple[str, str], list[str]] = {}
-        for pod, deadline in told.deadlines.items():
-            groups.setdefault((deadline.text, deadline.then), []).append(pod)
-        shown = self._cut(list(groups.items()), _MAX_ROWS)
-        for (text, then), pods in shown:
-            names = pods if self._all else pods[:_MAX_NAMED]
-            more = f" and {len(pods) - len(names):,} more" if len(names) < len(pods) else ""
-            yield from self._wrapped("  ", 4, ", ".join(names) + more, CYAN)
-            yield from self._wrapped("    ", 6, text, RED)
-            if then:
-                yield from self._wrapped("    then: ", 6, then, DIM)
-        yield from self._left_out(len(groups) - len(shown), "group")
 
     def _rows(self, rows: list[Elsewhere]) -> Iterator[str]:
         shown = self._cut(rows, _MAX_ROWS)

@@ -81,10 +81,7 @@ class ExplanationText(SuggestionText):
             yield from self._wrapped("  ", 4, f"It {told.deadline.text}")
         elif told.deadline is not None and told.deadline.then:
             yield from self._wrapped("  ", 4, f"Then {told.deadline.then}")
-        if told.eviction_loop is not None:
-            yield from self._wrapped(
-                "  ", 4, f"{told.eviction_loop.workload}: {told.eviction_loop.text}: {told.eviction_loop.because}", RED
-            )
+        yield from self._eviction_loop(told.eviction_loop)
 
     def _waiting(self, told: Explanation) -> Iterator[str]:
         """Print why the pods of the workload wait, if it is not one reason for all."""

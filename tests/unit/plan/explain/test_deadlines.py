@@ -10,6 +10,8 @@ from tests.unit.plan.planning import Raw, node, pod, running, workload, written
 
 from moorage.match.eviction_clock import STAYS
 from moorage.model.gates import gates_from
+from moorage.plan.explain.daemon_set import explain_daemon_set, plain_daemon_set
+from moorage.plan.explain.daemon_text import DaemonText
 from moorage.plan.explain.explanation import Explanation, Standing, plain
 from moorage.plan.explain.node import explain_node, plain_node
 from moorage.plan.explain.node_text import NodeText
@@ -164,3 +166,21 @@ def test_a_node_tells_which_pods_have_to_leave_it() -> None:
     text = "\n".join(NodeText(width=200).lines(told))
     assert f"\n\nPods that have to leave\n  default/now\n    evicted at once: {gone}\n    then: {UNREPLACED}\n" in text
     assert f"\n  default/p\n    leaves in 23 s: {WHY}\n    then: {UNREPLACED}\n\n" in text
+
+
+def test_a_daemon_set_tells_which_of_its_pods_have_to_leave() -> None:
+    planner = Planner(Settings(gates_from({"AllAlpha": True})))
+    owner = workload("DaemonSet", "agent", pods={"tolerations": [below("5", 30)]})
+    planner.load(written(SPOT, node("other"), owner))
+    (item,) = planner.inventory.of_kind("DaemonSet")
+    told = explain_daemon_set(planner.build(), planner.inventory, item)
+    document = plain_daemon_set(told)
+    (leaves,) = document["deadlines"]
+    pod_there = leaves["pod"]
+    assert pod_there in [pod for group in told.groups for pod in group.pods]
+    assert (leaves["text"], leaves["seconds"]) == (f"leaves in 30 s: {WHY}", 30)
+    assert leaves["then"].endswith(" replaces it on spot, evicted again every 30 s")
+    assert document["evictionLoop"]["everySeconds"] == 30
+    text = "\n".join(DaemonText(width=200).daemon_lines(told))
+    assert text.count(f"  DaemonSet default/agent: evicted again every 30 s: {WHY}\n") == 1
+    assert f"Pods that have to leave\n  {pod_there}\n    leaves in 30 s: {WHY}\n    then: {leaves['then']}\n" in text

@@ -5,6 +5,7 @@ import { h, replace } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
 import { chip } from "../../parts/chips.js";
+import { leaving } from "../../parts/leaving.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
 const MOST = 200;
@@ -46,14 +47,6 @@ export class Elsewhere {
       if (!isAbort(error)) replace(this.body, failed(error.message, () => this.#load()));
     }
   }
-}
-
-/** The pods that a NoExecute taint of the node evicts, when, and what follows. */
-function leaving(deadlines) {
-  if (!deadlines.length) return null;
-  const more = deadlines.length - MOST;
-  const rows = deadlines.slice(0, MOST).map(({ pod, text, then }) => h("li", { class: "wrap" }, h("strong", {}, pod), ` ${text}`, then ? h("span", { class: "muted" }, `; then ${then}`) : null));
-  return h("div", { class: "leaving" }, h("h3", {}, "Pods that have to leave"), h("ul", { class: "plain" }, rows), more > 0 ? h("p", { class: "muted" }, `and ${count(more, "pod")} more`) : null);
 }
 
 function table(elsewhere) {

@@ -3,6 +3,7 @@ import { embedded } from "../../lib/api.js";
 import { h } from "../../lib/dom.js";
 import { clock, count, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
+import { evictionLoop, leaving } from "../../parts/leaving.js";
 import { help } from "./help.js";
 import { shownNodes } from "./names.js";
 
@@ -42,6 +43,8 @@ export function daemonSet(told, { again }) {
       ),
       h("p", { class: "muted nums" }, COUNTS.map(([key, title]) => `${title} ${number(explanation[key])}`).join(" · ")),
       h("p", { class: "wrap pending-verdict" }, told.verdict),
+      evictionLoop(explanation.evictionLoop),
+      leaving(explanation.deadlines ?? []),
     ),
     table(explanation, told.leftOutRows),
     explanation.pending?.suggestions.length ? section(pendingTitle(explanation.pending), explanation.pending) : null,

@@ -5,6 +5,7 @@ import { cluster } from "../../lib/cluster.js";
 import { h, replace } from "../../lib/dom.js";
 import { clock, count, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
+import { evictionLoop } from "../../parts/leaving.js";
 import { empty } from "../../parts/states.js";
 import { tabs } from "../../parts/tabs.js";
 import { canExplain, schedulersWord } from "./asking.js";
@@ -85,7 +86,7 @@ function deadline({ deadline: found, evictionLoop: loop }) {
   return [
     stays ? h("p", { class: "wrap pending-deadline" }, `It ${found.text}`) : null,
     found?.then ? h("p", { class: "wrap pending-deadline" }, `Then ${found.then}`) : null,
-    loop ? h("p", { class: "bad wrap pending-deadline" }, `${loop.workload}: evicted again ${loop.everySeconds ? `every ${loop.everySeconds} s` : "at once"}: ${loop.because}`) : null,
+    evictionLoop(loop),
   ];
 }
 
