@@ -107,6 +107,21 @@ def budget(least: int) -> Raw:
     }
 
 
+def test_a_blocked_drain_does_not_wait_for_pods_that_are_evicted_again_and_again() -> None:
+    spot = [{"key": "maintenance", "value": "soon", "effect": "NoExecute"}]
+    plan = Plan(
+        node("n1", pool="web"),
+        node("n2", taints=spot),
+        workload("Deployment", "web", replicas=2, pods={"nodeSelector": {"pool": "web"}}),
+        budget(2),
+        workload("Deployment", "loop", pods=tolerated_for(60) | {"nodeSelector": {"kubernetes.io/hostname": "n2"}}),
+    )
+    difference = plan.what_if(Changes(drains=("n1",)))
+    assert len(difference.blocked) == 2
+    assert difference.departures == []
+    assert len(plan.states) < 10
+
+
 @pytest.mark.parametrize(("least", "room", "moved", "blocked"), [(1, "4", 2, 0), (1, "0", 1, 1), (2, "4", 0, 2)])
 def test_a_drain_respects_budgets_and_waits_for_what_it_moved(least: int, room: str, moved: int, blocked: int) -> None:
     plan = Plan(node("n1"), workload("Deployment", "web", replicas=2), budget(least))

@@ -18,6 +18,8 @@ from moorage.plan.simulation.drain import Blocked
 
 #: States of pods that are mentioned if they are the same without the changes.
 _TROUBLE = (State.FAILED, State.REFUSED)
+#: Why up to this many workloads wait anyway is said of each; more are named only.
+_FEW_WORKLOADS = 2
 _PREEMPTED = "makes room for a pod of higher priority"
 
 
@@ -146,10 +148,31 @@ class AnywayGroup(msgspec.Struct):
     number: int
     what: str
     reason: str
+    leaves: bool = False
 
     @property
     def counted(self) -> str:
         return f"{counted(self.number, 'pod')} {self.what}" if self.number else self.what
+
+
+def anyway_in_short(difference: Difference) -> Iterator[AnywayGroup]:
+    """Count what happens without the changes, too; name many workloads that wait or fail without their reasons."""
+    waiting: dict[str, list[AnywayGroup]] = {}
+    for group in anyway(difference):
+        if group.leaves:
+            yield group
+        else:
+            waiting.setdefault(group.what, []).append(group)
+    for what, groups in waiting.items():
+        numbers: Counter[str] = Counter()
+        for group in groups:
+            numbers[group.workload] += group.number or 1
+        if len(numbers) <= _FEW_WORKLOADS:
+            yield from groups
+            continue
+        named = [f"{name} ({number:,})" if number > 1 else name for name, number in numbers.items()]
+        title = f"{numbers.total():,} pods of {len(numbers):,} workloads"
+        yield AnywayGroup(title, 0, what, _listed(named, everything=False))
 
 
 def anyway(difference: Difference) -> Iterator[AnywayGroup]:
@@ -162,7 +185,7 @@ def anyway(difference: Difference) -> Iterator[AnywayGroup]:
         loops = (loop for loop in difference.before.loops if loop.workload == group.workload and loop.workload in still)
         again = next((f", {loop.text.removeprefix('evicted ')}" for loop in loops), "")
         title = group.workload or _listed([one.pod for one in group.departures], everything=False)
-        yield AnywayGroup(title, len(group.departures), f"{what}{again}", group.because)
+        yield AnywayGroup(title, len(group.departures), f"{what}{again}", group.because, leaves=True)
     yield from _lines_anyway(waiting_anyway(difference), STATE_WORDS[State.PENDING])
     new = {id(pair.left) for pair in difference.comparison.of(Becomes.FAILED, Becomes.REFUSED)}
     for state in _TROUBLE:

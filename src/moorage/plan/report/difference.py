@@ -10,6 +10,7 @@ from moorage.plan.difference.difference import Difference
 from moorage.plan.pod_lines import PodLine
 from moorage.plan.report.departures import (
     anyway,
+    anyway_in_short,
     by_budget,
     elsewhere,
     evicted_later,
@@ -122,7 +123,7 @@ class DifferenceLines(TerminalLines):
 
     def anyway(self, difference: Difference) -> Iterator[str]:
         """Print what happens without the changes, too: counts by workload and reason."""
-        groups = list(anyway(difference))
+        groups = list(anyway(difference) if self._all else anyway_in_short(difference))
         shown = self._cut(groups, MAX_ROWS)
         for group in shown:
             text = f"{group.counted}: {group.reason}"

@@ -2,7 +2,8 @@
 
 The drain is that of `kubectl drain --ignore-daemonsets --delete-emptydir-data --force`; `complaints` says which pods
 kubectl refuses to touch without the last two. Nodes are cordoned first and then drained one after the other. A drain
-that waits for a budget while nothing else happens is given up. Kubernetes: k8s.io/kubectl/pkg/drain.
+that waits for a budget while nothing else happens, or only what goes on for ever, is given up. Kubernetes:
+k8s.io/kubectl/pkg/drain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -125,9 +126,9 @@ def stays(pod: Pod) -> bool:
 def _drain_one(simulation: Simulation, name: str) -> list[Blocked]:
     left = {pod.uid: pod.key for pod in _to_evict(simulation, name)}
     refused: dict[str, str] = {}
-    futile = 0
+    futile, repetitions = 0, simulation.history.repetitions
     for _ in range(_MAX_TRIES):
-        refused = {}
+        waiting, refused = len(left), {}
         for uid, key in list(left.items()):
             found = simulation.world.get(KINDS.POD, key)
             if found is None or found.uid != uid:
@@ -140,7 +141,9 @@ def _drain_one(simulation: Simulation, name: str) -> list[Blocked]:
             break
         if not refused and not happened:
             happened = simulation.run_until(simulation.clock.now + _RETRY_SECONDS)
-        futile = 0 if happened else futile + 1
+        # Pods that are evicted again and again bring no budget nearer.
+        is_looping = simulation.history.repetitions > repetitions
+        futile = 0 if len(left) < waiting or (happened and not is_looping) else futile + 1
         if futile > _MAX_FUTILE_TRIES:
             break
     return [

@@ -255,3 +255,26 @@ def test_long_tables_fold_in_markdown_but_not_what_is_wrong() -> None:
     assert "<details>" not in pending
     assert "<details><summary>20 rows</summary>\n\n| node |" in nodes
     assert nodes.count("<details>") == nodes.count("</details>") == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "lines"),
+    [
+        (
+            2,
+            [
+                "Deployment default/w0  1 pod Pending: Unschedulable: ",
+                "Deployment default/w1  1 pod Pending: Unschedulable: ",
+            ],
+        ),
+        (9, ["9 pods of 9 workloads  Pending: Deployment default/w0, Deployment default/w1, "]),
+    ],
+)
+def test_what_waits_anyway_is_short(number: int, lines: list[str]) -> None:
+    plan = Plan(node("n1"), *(workload("Deployment", f"w{index}", cpu="99") for index in range(number)))
+    difference = plan.what_if(Changes(cordons=("n1",)))
+    text = text_of(plan, difference, width=300)
+    shown = text.split("Anyway (also without the change)\n")[1].split("\n\n")[0].splitlines()
+    assert [line.strip()[: len(start)] for line, start in zip(shown, lines, strict=True)] == lines
+    everything = text_of(plan, difference, width=300, everything=True)
+    assert everything.count("1 pod Pending: Unschedulable: ") == number
