@@ -161,8 +161,10 @@ class Linter:
         if unserved is not None:
             self.outcome.rejected_otherwise = True
             yield self._finding(unserved, place_in(document, None, lines, unserved.path))
+        version = document.raw["apiVersion"]
         convert_document(document)
-        kind = kind_of(document.raw)
+        if document.raw["apiVersion"] != version:
+            kind = kind_of(document.raw)
         if kind is None:
             yield from self._lint_unknown(document, lines)
             return

@@ -33,8 +33,10 @@ _NAMESPACE = len('"namespace":"default",')
 
 def check_applied_size(raw: Raw, *, namespaced: bool) -> Complaint | None:
     """Report an object that can be created, and not applied. What a server made, or is to name, is not applied."""
+    if exists_already(raw):
+        return None
     written = msgspec.json.encode(raw)
-    if len(written) * 6 <= ANNOTATIONS_SIZE_LIMIT or exists_already(raw):
+    if len(written) * 6 <= ANNOTATIONS_SIZE_LIMIT:
         return None
     metadata = raw.get("metadata")
     if not isinstance(metadata, dict) or not metadata.get("name"):
