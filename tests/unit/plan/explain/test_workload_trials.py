@@ -35,10 +35,21 @@ def test_replicas_that_keep_away_from_each_other_are_not_asked_to_move() -> None
     assert all(one.pending_after == 0 and one.pending_before == 1 for one in told.suggestions)
 
 
-def test_the_smallest_number_of_nodes_is_suggested() -> None:
-    web = workload("Deployment", "web", replicas=6, cpu="2")
+@pytest.mark.parametrize(
+    ("cpu", "replicas", "pods", "number"),
+    [
+        ("2", 6, {}, 2),
+        ("3", 9, {}, 8),
+        ("1", 90, {}, 22),
+        ("1", 7, {"affinity": apart()}, 6),  # requests alone would ask for two
+        ("1", 5, {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 80}]}]}, 4),
+    ],
+    ids=["two on each", "one on each", "many", "apart", "ports"],
+)
+def test_the_smallest_number_of_nodes_is_suggested(cpu: str, replicas: int, pods: Raw, number: int) -> None:
+    web = workload("Deployment", "web", cpu, pods=pods, replicas=replicas)
     told = explained(node("n1", cpu="4"), web, pod="deployment/web")
-    assert "2 more nodes like n1" in summaries(told)
+    assert f"{number} more nodes like n1" in summaries(told)
 
 
 def test_a_suggestion_says_how_many_pods_still_wait() -> None:

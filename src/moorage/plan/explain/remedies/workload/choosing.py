@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from moorage.columns.resources import PODS, pod_requests
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS
 from moorage.plan.explain.remedies.change import Change, ChangeKind, ObjectPatch, as_yaml
@@ -53,7 +54,8 @@ def _tried(ordered: Iterable[Suggestion], trials: WorkloadTrials) -> list[Sugges
     kept: list[Suggestion] = []
     for one in ordered:
         last = by_part.get(one.change.part)
-        if last is not None and not last.pending_after and len(one.nodes) <= len(last.nodes):
+        is_enough = last is not None and not last.pending_after and len(one.nodes) <= len(last.nodes)
+        if is_enough or (last is not None and one.change.gone):
             continue
         tries[one.change.part] += 1
         if tries[one.change.part] > (_MAX_MOVED if one.change.gone else _MAX_OF_PART):
@@ -166,22 +168,36 @@ def other_strategy(trials: WorkloadTrials) -> Iterator[Suggestion]:
 
 
 def more_nodes(trials: WorkloadTrials, models: Iterable[str]) -> Iterator[Suggestion]:
-    """Suggest the smallest number of nodes like one that there is with which all pods fit."""
+    """Suggest the smallest number of nodes like one that there is with which all pods fit.
+
+    The number that the requests ask for is tried first, and whether one less would do.
+    """
     for like in list(models)[:_MAX_MODELS]:
         most = min(trials.now.lacking or trials.now.harmed, _MAX_ADDED)
-        best = _added(trials, like, most)
-        if best is None:
+        on_each = _pods_on_empty(trials, like)
+        if not on_each:
             continue
-        low, high = 1, most
-        while low < high:
-            middle = (low + high) // 2
-            fewer = _added(trials, like, middle)
-            if fewer is None:
-                low = middle + 1
+        best, low, high, number = None, 1, most, min(-(-most // on_each), most)
+        while low <= high and not trials.ran_out:
+            found = _added(trials, like, number)
+            if found is not None:
+                is_first, best, high = best is None, found, number - 1
+                number = high if is_first else (low + high) // 2
+            elif best is None and number == most:
+                break
             else:
-                best, high = fewer, middle
-        if not trials.ran_out:
+                low = number + 1
+                number = most if best is None else (low + high) // 2
+        if best is not None and not trials.ran_out:
             yield best
+
+
+def _pods_on_empty(trials: WorkloadTrials, like: str) -> int:
+    """Return how many pods of the workload have room on an empty node, as far as their requests are known."""
+    nodes = trials.simulation.cluster.nodes
+    slot, requests = nodes.slot_of[like], pod_requests(trials.before.spec)
+    rooms = [int(nodes.allocatable(name)[slot]) // value for name, value in requests.items() if value > 0]
+    return min([int(nodes.allocatable(PODS)[slot]), *rooms])
 
 
 def _added(trials: WorkloadTrials, like: str, number: int) -> Suggestion | None:
