@@ -16,6 +16,7 @@ from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
 from moorage.plan.report.departures import (
     anyway,
+    anyway_in_short,
     by_budget,
     elsewhere,
     evicted_later,
@@ -221,7 +222,8 @@ class MarkdownReport:
         stays = [pair.left_before or pair.before for pair in comparison.of(Becomes.STAYS)]
         spared = [(line.key, line.message) for line in stays if line is not None]
         yield from _table("No longer evicted", ("pod", "without the change"), self._cut(spared), folds=True)
-        groups = [(one.workload, one.counted, one.reason) for one in anyway(difference)]
+        found = anyway(difference) if self._all else anyway_in_short(difference)
+        groups = [(one.workload, one.counted, one.reason) for one in found]
         yield from _table("Anyway (also without the change)", ("workload", "pods", "reason"), self._cut(groups))
         yield from self._rest(difference.after)
 
