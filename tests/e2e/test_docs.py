@@ -15,7 +15,7 @@ from moorage.model.gates import GATES
 
 ROOT = Path(__file__).resolve().parents[2]
 CAPTURED = {
-    "README.md": 1,
+    "README.md": 4,
     "docs/first-session.md": 3,
     "docs/plan.md": 6,
     "docs/explain.md": 6,
@@ -80,6 +80,7 @@ def test_there_are_captures(page: str, number: int) -> None:
 def test_a_capture_is_what_is_printed(page: str, command: str, shown: str, tmp_path: Path) -> None:
     for name, text in re.findall(r"^```yaml (\S+)\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL):
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     done = moorage(*shlex.split(command)[1:], cwd=tmp_path)
     assert (done.stdout, done.stderr) == (shown, "")
 
