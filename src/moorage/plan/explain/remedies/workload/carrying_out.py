@@ -14,11 +14,11 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.model.well_known.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from moorage.plan.departures import USER
 from moorage.plan.explain.remedies.acceptance import document_of, overlay
 from moorage.plan.explain.remedies.change import Change, ObjectPatch
 from moorage.plan.explain.remedies.differences import carried
+from moorage.plan.input.applying import JOB_LABELS
 from moorage.plan.input.inventory import Key
 from moorage.plan.node_changes import add_nodes
 from moorage.plan.pod_lines import PlannedPod
@@ -31,8 +31,6 @@ _RULE = next(kind for kind in KINDS.values() if kind.view is DeviceTaintRule)
 #: What one pod has been given, and no template has.
 _OF_ONE_POD = ("nodeName", "priority", "preemptionPolicy")
 _ADDED_BY_SERVER = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences")
-#: What the API server generates into a Job unless its selector is the user's.
-_JOB_LABELS = (LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME, CONTROLLER_UID, JOB_NAME)
 #: Workloads that replace their pods when the template changes, also those that wait.
 _REPLACE_PODS = ("Deployment", "DaemonSet")
 
@@ -116,7 +114,7 @@ def as_new(document: Raw) -> Raw:
 
 
 def _without_generated_labels(metadata: Raw) -> Raw:
-    labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name not in _JOB_LABELS}
+    labels = {name: value for name, value in (metadata.get("labels") or {}).items() if name not in JOB_LABELS}
     rest = {name: value for name, value in metadata.items() if name != "labels"}
     return {**rest, "labels": labels} if labels else rest
 
