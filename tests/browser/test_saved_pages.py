@@ -158,10 +158,10 @@ def test_a_plan_has_the_numbers_of_its_other_forms(opened: Open, changes: tuple[
 
 def test_a_what_if_is_shown_on_the_map(opened: Open) -> None:
     arguments = (str(EXAMPLE), ALL_GATES, TAINT)
-    evicted = plan_of(*arguments)["whatIf"]["evicted"]
+    sentence = plan_of(*arguments)["whatIf"]["sentence"]
     page = opened("plan", *arguments)
     page.get_by_role("link", name="What if").click()
-    expect(page.get_by_text(f"{len(evicted)} evicted").first).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text=sentence).first).to_be_visible()
     expect(page.get_by_role("button", name="Add a change")).to_be_disabled()
 
 
