@@ -61,9 +61,16 @@ class TextReport(DifferenceLines):
         if difference is not None:
             yield from self._what_if(difference, rollout)
             return
-        yield from self._section("Placements", self._placements(outcome))
         if rollout is not None:
             yield from self._rollout(rollout)
+        if rollout is None or self._all:
+            yield from self._plan(outcome)
+        else:  # it leaves the plan as it is, which was not asked for
+            yield from self._end(outcome)
+        yield from self._folded(self._summary(outcome))
+
+    def _plan(self, outcome: Outcome) -> Iterator[str]:
+        yield from self._section("Placements", self._placements(outcome))
         yield from self._section("Devices", self._devices(outcome))
         yield from self._section("Pending", self._grouped(outcome.pending))
         yield from self._section("Failed", self._failed(outcome.of_state(State.FAILED)))
@@ -72,7 +79,6 @@ class TextReport(DifferenceLines):
         yield from self._section("On nodes that are not ready", self._grouped(on_unready_nodes(outcome)))
         yield from self._section("Preempted", self._preempted(outcome))
         yield from self._rest(outcome)
-        yield from self._folded(self._summary(outcome))
 
     def _what_if(self, difference: Difference, rollout: Rollout | None) -> Iterator[str]:
         """Print what differs from the plan without the changes, what happens anyway, and the difference in short."""
@@ -97,6 +103,9 @@ class TextReport(DifferenceLines):
         if self._all:
             gone = [pod for pod in outcome.pods if pod.state in _GONE]
             yield from self._section("Gone", self._grouped(gone))
+        yield from self._end(outcome)
+
+    def _end(self, outcome: Outcome) -> Iterator[str]:
         yield from self._section("Room for more pods", self._headroom(outcome))
         yield from self._section("Notes", self._notes(outcome))
 

@@ -112,6 +112,14 @@ def test_a_rollout_in_text_and_markdown() -> None:
     assert "steps like these" in text_of(Plan(node("n1")), rollout=_long_rollout())
 
 
+def test_a_rollout_is_the_answer_and_the_plan_before_it_is_not() -> None:
+    plan = Plan(node("n1"), workload("Deployment", "web"), pod("huge", "99"))
+    rollout = plan.rollout("web")
+    titles = ("Placements", "Pending", "Nodes")
+    assert [title for title in titles if f"\n{title}\n" in f"\n{text_of(plan, rollout=rollout)}"] == []
+    assert all(f"\n{title}\n" in text_of(plan, rollout=rollout, everything=True) for title in titles)
+
+
 def _long_rollout() -> Rollout:
     plan = Plan(
         node("n1", cpu="9"),
