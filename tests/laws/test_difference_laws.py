@@ -9,19 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
-from tests.laws.random_what_ifs import NODES, changed, clusters, scalable
-from tests.unit.plan.planning import Plan, Raw, written
+from tests.laws.random_what_ifs import CPU, NODES, changed, clusters, scalable
+from tests.unit.plan.planning import Plan, Raw, node, workload, written
 
 from moorage.model.gates import gates_from
+from moorage.plan import what_if
 from moorage.plan.difference import comparison, counterfactual
 from moorage.plan.difference.comparison import NO_CHANGES
 from moorage.plan.difference.counterfactual import Counterfactual
 from moorage.plan.difference.difference import Difference
+from moorage.plan.input import reading
 from moorage.plan.node_changes import LabelChange, ScaleChange
 from moorage.plan.outcome import outcome_of
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.pod_lines import PodLine
 from moorage.plan.report.plain import difference_data
+from moorage.plan.simulation import drain
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.what_if import Changes
 
@@ -30,14 +33,29 @@ Scene = tuple[list[Raw], Changes, list[Raw]]
 
 
 @st.composite
+def generated_into(draw: st.DrawFn) -> list[Raw]:
+    """Objects into which the API server or a controller writes what their manifests do not have."""
+    job = workload("Job", "once", draw(CPU), parallelism=draw(st.integers(1, 2)))
+    modes, size = {"accessModes": ["ReadWriteOnce"], "storageClassName": ""}, {"storage": "1Gi"}
+    claim = named("PersistentVolumeClaim", {**modes, "resources": {"requests": size}})
+    volume = named("PersistentVolume", {**modes, "capacity": size, "hostPath": {"path": "/x"}})
+    service = named("Service", {"type": "NodePort", "ports": [{"port": 80}]})
+    return [one for one in (job, claim, volume, service) if draw(st.booleans())]
+
+
+def named(kind: str, spec: Raw, version: str = "v1") -> Raw:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+
+
+@st.composite
 def idle_changes(draw: st.DrawFn) -> Scene:
     """A cluster, changes that change nothing in it, and manifests among them that it has already."""
-    documents = draw(clusters())
+    documents = [*draw(clusters()), *draw(generated_into())]
     labels = [LabelChange(draw(st.sampled_from(NODES)), "unused", "x")]
     names = scalable(documents)
     replicas = {f"{one['kind'].lower()}/{one['metadata']['name']}": one["spec"].get("replicas", 1) for one in documents}
     scales = [ScaleChange(name, replicas[name]) for name in names if draw(st.booleans())]
-    again = [one for one in documents if one["kind"] in ("Node", "DaemonSet", "Deployment") and draw(st.booleans())]
+    again = [one for one in documents if "uid" not in one["metadata"] and draw(st.booleans())]
     return documents, Changes(labels=tuple(labels), scales=tuple(scales)), again
 
 
@@ -77,6 +95,51 @@ def test_changes_without_effect_make_no_difference(until: float | None) -> None:
 def test_evictions_that_happen_anyway_would_be_noticed_in_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Counterfactual, "at", lambda *_: None)
     assert_notices(law_of_idle_changes)
+
+
+def test_a_manifest_that_replaces_what_was_generated_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (reading, what_if):
+        monkeypatch.setattr(module, "keep_generated", lambda kind, spec, current: spec)
+    assert_notices(law_of_idle_changes)
+
+
+def law_of_blocked_drains() -> None:
+    """A drain that a budget blocks ends, also while taints evict other pods again and again."""
+
+    @LAW_SETTINGS
+    @given(clusters(), st.integers(1, 3), st.integers(1, 3), st.sampled_from([20, 30, 60]))
+    def law(documents: list[Raw], replicas: int, least: int, seconds: int) -> None:
+        lasting = {"key": "risk", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+        scene = [
+            node("kept"),
+            node("spot", taints=[{"key": "risk", "value": "3", "effect": "NoExecute"}]),
+            workload("Deployment", "web", pods=pinned("kept"), replicas=replicas),
+            workload("Deployment", "loop", pods=pinned("spot") | {"tolerations": [lasting]}),
+            named(
+                "PodDisruptionBudget", {"minAvailable": least, "selector": {"matchLabels": {"app": "web"}}}, "policy/v1"
+            ),
+        ]
+        plan = Plan(*documents, *scene, gates=GATES)
+        if plan.simulation.stopped:
+            return
+        difference = plan.what_if(Changes(drains=("kept",)))
+        assert sum(line.workload == "Deployment default/loop" for line in difference.after.pods) < 40
+
+    law()
+
+
+def pinned(name: str) -> Raw:
+    return {"nodeSelector": {"kubernetes.io/hostname": name}}
+
+
+def test_a_blocked_drain_ends() -> None:
+    law_of_blocked_drains()
+
+
+def test_a_drain_that_waits_for_loops_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drain, "_is_looping", lambda *_: False)
+    monkeypatch.setattr(drain, "_MAX_TRIES", 1000)
+    assert_notices(law_of_blocked_drains)
 
 
 def law_of_accounts() -> None:

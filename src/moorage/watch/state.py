@@ -28,7 +28,7 @@ from moorage.watch.usage import NodeUsage
 
 MAX_HAPPENINGS = 500
 _NOT_TRIED = "NotTried"
-#: For so many seconds more a loop is shown that may have ended.
+#: How many seconds more a loop is shown that may have ended.
 _PATIENCE = 30.0
 _MAIN = (CPU, MEMORY, PODS)
 

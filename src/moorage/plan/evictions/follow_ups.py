@@ -16,7 +16,7 @@ from moorage.plan.report.reasons import without_preemption
 from moorage.plan.simulation.forked import CopyFailed, in_fork
 from moorage.plan.simulation.simulation import Simulation
 
-#: A copy may work for so many real seconds, and look so many virtual ones ahead where CronJobs go on for ever.
+#: How many real seconds a copy may work, and how many virtual ones it looks ahead where CronJobs go on for ever.
 MAX_SECONDS = 5.0
 _AHEAD = 3600.0
 #: Time for a replacement to be placed after the last eviction.

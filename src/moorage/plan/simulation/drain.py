@@ -141,9 +141,8 @@ def _drain_one(simulation: Simulation, name: str) -> list[Blocked]:
             break
         if not refused and not happened:
             happened = simulation.run_until(simulation.clock.now + _RETRY_SECONDS)
-        # Pods that are evicted again and again bring no budget nearer.
-        is_looping = simulation.history.repetitions > repetitions
-        futile = 0 if len(left) < waiting or (happened and not is_looping) else futile + 1
+        is_progress = len(left) < waiting or (happened and not _is_looping(simulation, repetitions))
+        futile = 0 if is_progress else futile + 1
         if futile > _MAX_FUTILE_TRIES:
             break
     return [
@@ -151,6 +150,11 @@ def _drain_one(simulation: Simulation, name: str) -> list[Blocked]:
         for key, why in refused.items()
         if simulation.world.get(KINDS.POD, key)
     ]
+
+
+def _is_looping(simulation: Simulation, repetitions: int) -> bool:
+    """Return whether pods are evicted again and again since there were this many: that brings no budget nearer."""
+    return simulation.history.repetitions > repetitions
 
 
 def _evict(simulation: Simulation, pod: Object) -> dict[str, str]:
