@@ -111,4 +111,4 @@ def test_what_make_run_starts_and_proposes(cluster: Cluster) -> None:
             assert "kubectl label nodes ondemand-1 example.com/kubelet-version=" in shown
         if "kubelet-version=v1.37.0" in line:
             until(lambda: nodes_of(kubectl)["versions/next-release"] == {"ondemand-2"})
-    assert len(re.findall(r"ai/training-\S+ leaves gpu-1", shown)) == 2
+    assert "Deployment ai/training  2 pods leave gpu-1 at once" in shown

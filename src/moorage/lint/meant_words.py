@@ -136,7 +136,7 @@ def _relation(folded: str) -> tuple[bool, str]:
 
 def _or_equal(word: str, relation: str, kind: ValueKind, place: OperatorPlace, rule: Mapping[str, Any]) -> str:
     """Say how to write `at least`: with the next threshold, or with two rules of which one is enough."""
-    by_symbol = {comparison.symbol: name for name, comparison in comparisons_in(TOLERATION, kind).items()}
+    by_symbol = _by_symbol(kind)
     operator = by_symbol[relation[0]]
     equal = by_symbol.get("=", "Equal" if place is TOLERATION else "In")
     several = "tolerations" if place is TOLERATION else "nodeSelectorTerms"
@@ -153,13 +153,19 @@ def _or_equal(word: str, relation: str, kind: ValueKind, place: OperatorPlace, r
     return f"{word} does not exist, comparisons are strict: write {two}"
 
 
+def _by_symbol(kind: ValueKind) -> dict[str, str]:
+    """Return the operators of tolerations that compare values of a kind, by `<`, `>` and `=`."""
+    return {comparison.symbol: name for name, comparison in comparisons_in(TOLERATION, kind).items()}
+
+
 def _unequal(word: str, place: OperatorPlace, rule: Mapping[str, Any]) -> str:
     if place is not TOLERATION:
         return "did you mean NotIn?"
     value = _value_of(rule)
     key = rule.get("key") if isinstance(rule.get("key"), str) else ""
     if CANONICAL_INTEGER.value_of(value) is not None:
-        return f"{word} does not exist: write two tolerations, Lt {value} and Gt {value}"
+        less, greater = map(_by_symbol(CANONICAL_INTEGER).__getitem__, "<>")
+        return f"{word} does not exist: write two tolerations, {less} {value} and {greater} {value}"
     return (
         f"{word} does not exist; an expression can say it: "
         f"taint.key == '{key or '…'}' && taint.value != '{value or '…'}'"
