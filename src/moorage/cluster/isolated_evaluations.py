@@ -85,7 +85,12 @@ class WorkerProcess:
                     return
                 value, cost = message
                 yield CelAnswer(value if isinstance(value, str) else bool(value), int(cost))
-        except (OSError, EOFError, msgspec.DecodeError) as error:
+        except (
+            OSError,
+            EOFError,
+            RuntimeError,
+            msgspec.DecodeError,
+        ) as error:  # uvloop: RuntimeError if its pipe is closed
             raise WorkerGone(str(error)) from None
 
     async def kill(self) -> None:

@@ -9,7 +9,7 @@ import sys
 import pytest
 from tests.fake_worker import SLOW
 
-from moorage.cluster.isolated_evaluations import IsolatedEvaluations, WorkerProcess
+from moorage.cluster.isolated_evaluations import IsolatedEvaluations, WorkerGone, WorkerProcess
 from moorage.match.evaluation.accounts import CelAnswer, Undecided, taint_question
 from moorage.match.evaluation.worker import encode_message
 from moorage.model.types.node import Taint
@@ -35,6 +35,13 @@ async def test_it_answers_true_false_and_errors_and_survives_what_does_not_compi
     assert "type conversion error" in str(found[1].value) or "invalid" in str(found[1].value)
     assert str(found[2].value).startswith("the expression does not compile: 1:")
     assert found[3].value is True
+
+
+async def test_a_worker_that_is_gone_says_so() -> None:
+    worker = await WorkerProcess.start()
+    await worker.kill()
+    with pytest.raises(WorkerGone):
+        await anext(worker.ask([taint_question(SLOW, ZZ)]))
 
 
 async def test_killed_in_the_middle_of_its_work_it_is_replaced() -> None:

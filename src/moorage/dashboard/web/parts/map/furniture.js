@@ -4,15 +4,17 @@ import { freshId, h, replace, setText } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 
+const NONE_CHOSEN = "No node is chosen: use the arrow keys";
+
 export function buildParts({ onkey, onfocus, zoom, fit }) {
   const id = freshId("map");
   const canvas = () => h("canvas", { class: "map-canvas", "aria-hidden": "true" });
   const tool = (name, label, work) => h("button", { class: "icon-button", type: "button", "aria-label": label, title: label, onclick: work }, icon(name));
   const p = { base: canvas(), labels: canvas(), top: canvas() };
-  p.option = h("div", { class: "visually-hidden", role: "option", id: `${id}-option`, "aria-selected": "true" });
+  p.option = h("div", { class: "visually-hidden", role: "option", id: `${id}-option`, "aria-selected": "true" }, NONE_CHOSEN);
   p.list = h("div", { class: "map-list", role: "listbox", tabindex: "0", "aria-label": "Nodes", onkeydown: onkey, onfocus, onblur: onfocus }, p.option);
   p.tip = h("div", { class: "map-tip", "aria-hidden": "true", hidden: true });
-  p.tray = h("a", { class: "map-tray", href: address.href("pending") });
+  p.tray = h("a", { class: "map-tray", href: address.href("pending") }, "Pods are being counted");
   p.surface = h("div", { class: "map-surface" }, p.base, p.labels, p.top, p.list, p.tray, p.tip);
   p.legend = h("div", { class: "map-legend", "aria-label": "Legend", role: "group" });
   p.tools = h(
@@ -39,7 +41,7 @@ export function showTip(tip, { width, height }, x, y, lines) {
 export function describeOption({ list, option }, name, text, position, total) {
   if (!name) {
     list.removeAttribute("aria-activedescendant");
-    setText(option, "No node is chosen: use the arrow keys");
+    setText(option, NONE_CHOSEN);
     return;
   }
   setText(option, text);
