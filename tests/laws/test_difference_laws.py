@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, assert_notices
+from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.random_what_ifs import CPU, NODES, changed, clusters, scalable
 from tests.unit.plan.planning import Plan, Raw, node, workload, written
 
@@ -190,10 +190,10 @@ def test_a_pod_that_is_forgotten_would_be_noticed(monkeypatch: pytest.MonkeyPatc
     assert_notices(law_of_accounts)
 
 
-def law_of_the_world_without() -> None:
+def law_of_the_world_without(most: int = examples(80)) -> None:
     """The plan without the changes is that of a cluster that never hears of them."""
 
-    @LAW_SETTINGS
+    @settings(LAW_SETTINGS, max_examples=most)
     @given(changed())
     def law(scene: tuple[list[Raw], Changes]) -> None:
         documents, changes = scene
@@ -223,13 +223,13 @@ def test_the_plan_without_changes_never_hears_of_them() -> None:
 
 def test_a_plan_without_changes_that_stands_still_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Counterfactual, "at", lambda *_: None)
-    assert_notices(law_of_the_world_without)
+    assert_notices(lambda: law_of_the_world_without(300))
 
 
-def law_of_copies(until: float | None) -> None:
+def law_of_copies(until: float | None, most: int = examples(30)) -> None:
     """Where a process cannot be copied, the input that is planned once more gives the same difference."""
 
-    @LAW_SETTINGS
+    @settings(LAW_SETTINGS, max_examples=most)
     @given(changed())
     def law(scene: tuple[list[Raw], Changes]) -> None:
         documents, changes = scene
@@ -252,7 +252,7 @@ def test_a_copy_and_a_second_plan_say_the_same(until: float | None) -> None:
 
 def test_a_second_plan_with_other_names_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Planner, "_rebuilding", _with_another_seed)
-    assert_notices(lambda: law_of_copies(None))
+    assert_notices(lambda: law_of_copies(None, 300))
 
 
 def _with_another_seed(planner: Planner, simulation: Simulation) -> object:

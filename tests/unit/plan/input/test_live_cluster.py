@@ -161,7 +161,6 @@ def test_objects_without_a_namespace_are_where_the_context_is(tmp_path: Any) -> 
 def test_an_inventory_is_freed_without_garbage_collection() -> None:
     """The dashboard's simulator reads a cluster again and again, in a process that collects no garbage."""
     objects = [node("n1"), pod("p")]
-    gc.collect()
     gc.disable()
     try:
         planner = Planner(Settings(default_gates()))
