@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from hypothesis import given, settings
-from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from hypothesis import given
+from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.random_clusters import Scene, build, scenes
 from tests.laws.test_plan_laws import clusters
 from tests.unit.plan.explaining import explained
@@ -138,7 +138,7 @@ EXPLAINED = {*PRESENT, State.FAILED, State.EVICTED}
 def _explain_and_plan_agree(alone: bool) -> Callable[[], None]:
     """Of every pod both say the same, because a pod is explained at its turn."""
 
-    @settings(LAW_SETTINGS, max_examples=examples(80))
+    @LAW_SETTINGS
     @given(clusters())
     def law(documents: list[Raw]) -> None:
         lines = {line.key: line for line in Plan(*documents).outcome.pods if line.state in EXPLAINED}

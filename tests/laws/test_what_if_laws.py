@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
+from hypothesis import given
+from tests.laws.falsify import LAW_SETTINGS, assert_notices
 from tests.laws.random_what_ifs import changed
 from tests.unit.plan.planning import Plan, Raw, written
 
@@ -188,7 +188,7 @@ def test_taints_that_are_judged_otherwise_would_be_noticed(monkeypatch: pytest.M
 def law_of_one_truth(difference: Callable[[Planner, Simulation, Changes], Difference | None]) -> None:
     """The last part of the answer is what the command prints as `whatIf`."""
 
-    @settings(LAW_SETTINGS, max_examples=examples(50))
+    @LAW_SETTINGS
     @given(changed())
     def law(scene: Scene) -> None:
         documents, changes = scene
