@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import uvloop
 from tests.fake_worker import SLOW
 
 from moorage.cluster.isolated_evaluations import IsolatedEvaluations, WorkerGone, WorkerProcess
@@ -37,11 +38,16 @@ async def test_it_answers_true_false_and_errors_and_survives_what_does_not_compi
     assert found[3].value is True
 
 
-async def test_a_worker_that_is_gone_says_so() -> None:
-    worker = await WorkerProcess.start()
-    await worker.kill()
-    with pytest.raises(WorkerGone):
-        await anext(worker.ask([taint_question(SLOW, ZZ)]))
+def test_a_worker_that_is_gone_says_so() -> None:
+    """On the event loop of `moorage up`, which has another error for a closed pipe than asyncio's own."""
+
+    async def ask() -> None:
+        worker = await WorkerProcess.start()
+        await worker.kill()
+        with pytest.raises(WorkerGone):
+            await anext(worker.ask([taint_question(SLOW, ZZ)]))
+
+    uvloop.run(ask())
 
 
 async def test_killed_in_the_middle_of_its_work_it_is_replaced() -> None:
