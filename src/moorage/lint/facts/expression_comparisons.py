@@ -60,7 +60,7 @@ class TextComparison(NamedTuple):
 
     @property
     def surprise(self) -> str:
-        """Return an answer that is not the one of numbers or versions; empty if there is none at hand."""
+        """Return an answer that is not the one of numbers or versions; empty if no such answer is at hand."""
         holds, read = _RELATIONS[self.symbol], _READERS[self.noun]
         limit = read(self.text)
         for value in (*_around(self.text), *_EXAMPLES[self.noun]):
@@ -94,7 +94,7 @@ def text_comparisons(root: Node) -> Iterator[TextComparison]:
 
 
 def strict_boundary(root: Node, taints: Sequence[Taint]) -> str:
-    """Say which strict comparison excludes the very value that a taint has; empty if there is none."""
+    """Say which strict comparison excludes the very value that a taint has; empty if no comparison does."""
     for symbol, left, right in _orders(root):
         if symbol not in ("<", ">") or not _is_conversion(left, "int"):
             continue

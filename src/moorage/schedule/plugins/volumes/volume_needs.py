@@ -125,7 +125,7 @@ class VolumeTopology:
         return matcher is not None and matcher.compares
 
     def unreadable(self, code: int, slot: int) -> Unreadable | None:
-        """Describe the label of a node that a volume's affinity cannot compare; None if there is none."""
+        """Describe the label of a node that a volume's affinity cannot compare; None if it can compare all."""
         matcher = self._matchers[code]
         return None if matcher is None else matcher.unreadable(self._nodes.node(slot).metadata.labels, "")
 
