@@ -16,6 +16,7 @@ from moorage.columns.storage import Storage
 from moorage.match.devices.claims import DeviceClaimFacts, DeviceClaimState, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, claims_of, facts_key
 from moorage.model.gates import GateSet, default_gates
+from moorage.model.go.integers import add64
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 
@@ -96,7 +97,7 @@ class Cluster:
         shape = Shape(self._shapes_made - 1, pod, self._classes.code(pod.metadata), node_name, claims, devices)
         shape.uses = (
             (self.nodes.free_arrays[PODS], -1),
-            *((self.nodes.free_arrays[resource], -value) for resource, value in shape.requests.items()),
+            *((self.nodes.free_arrays[resource], -value) for resource, value in shape.taken.items()),
             (self.non_zero_cpu_array, shape.non_zero_cpu),
             (self.non_zero_memory_array, shape.non_zero_memory),
         )
@@ -234,7 +235,7 @@ class Cluster:
         self.nodes.changes.note(slot)
         self.nodes.hold(slot, len(self.pods_on[slot]))
         for array, value in shape.uses:
-            array.values[slot] += by * value
+            array.values[slot] = add64(array.values.item(slot), by * value)
         for counts in shape.tracked:
             counts.change(slot, by)
         remaining = shape.slots.get(slot, 0) + by

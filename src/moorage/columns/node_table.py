@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.resources import amounts
+from moorage.columns.resources import PODS, amounts, countable
 from moorage.columns.slots import LabelColumn, NamedArrays, Slots, TaintSets
+from moorage.model.go.integers import add64
 from moorage.model.types.node import Node
 
 _LOT_BITS = 20
@@ -166,10 +167,12 @@ class NodeTable:
         for resource in new.keys() | self.allocatable_arrays.keys():
             array = self.allocatable_arrays[resource]
             value = new.get(resource, 0)
-            difference = value - int(array.values[slot])
-            if difference:
+            before = array.values.item(slot)
+            if value != before:
                 array.values[slot] = value
-                self.free_arrays[resource].values[slot] += difference
+                free = self.free_arrays[resource].values
+                difference = countable(value) - countable(before) if resource == PODS else value - before
+                free[slot] = add64(free.item(slot), difference)
 
     def _write_images(self, slot: int, old: Node | None, new: Node) -> None:
         if old is not None:

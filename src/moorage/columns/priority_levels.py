@@ -12,6 +12,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.resources import PODS
 from moorage.columns.shape import Shape
 from moorage.columns.slots import NamedArrays, SlotArray
+from moorage.model.go.integers import add64
 
 _FEW = 64
 _SHARE = 16  # if more than one slot in this many changed, adding up all is quicker
@@ -64,7 +65,7 @@ class PriorityLevels:
             self._clear(slot)
             for record in self._cluster.pods_on[slot].values():
                 for array, amount in self._load(record.shape):
-                    array.values[slot] += amount
+                    array.values[slot] = add64(array.values.item(slot), amount)
 
     def _rebuild(self) -> None:
         self._clear(slice(None))
@@ -88,8 +89,7 @@ class PriorityLevels:
             level = self._levels[shape.priority] = NamedArrays(self._cluster.nodes.slots)
         largest = self._largest.setdefault(shape.priority, {PODS: 1})
         yield level[PODS], 1
-        for resource, amount in shape.requests.items():
-            if resource != PODS:
-                if amount > largest.get(resource, 0):
-                    largest[resource] = amount
-                yield level[resource], amount
+        for resource, amount in shape.taken.items():
+            if amount > largest.get(resource, 0):
+                largest[resource] = amount
+            yield level[resource], amount

@@ -1,11 +1,13 @@
 """Convert requests of pods and allocatable amounts of nodes to integers: CPU in thousandths, everything else in units.
 
+Quantities of containers are added exactly and the sum is rounded up once, to an int64. What does not fit becomes what
+`Quantity.Value` and `MilliValue` make of it: most often 0 or the low 64 bits.
 Kubernetes: component-helpers/resource (`PodRequests`) and the scheduler's `framework.Resource`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from moorage.model.quantity import Quantity
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts, total_amounts
 from moorage.model.types.container import Container
 from moorage.model.types.pod import PodSpec
 
@@ -19,9 +21,14 @@ DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 * 1024 * 1024
 
 Amounts = dict[str, int]
+_MANY = 1 << 62
 _HUGE_PAGES = "hugepages-"
-_NO_DEFAULTS: Mapping[str, int] = {}
-NON_ZERO_DEFAULTS: Mapping[str, int] = {CPU: DEFAULT_MILLI_CPU, MEMORY: DEFAULT_MEMORY}
+Defaults = Mapping[str, Quantity]
+_NO_DEFAULTS: Defaults = {}
+NON_ZERO_DEFAULTS: Defaults = {
+    CPU: Quantity.from_milli(DEFAULT_MILLI_CPU),
+    MEMORY: Quantity.from_int(DEFAULT_MEMORY),
+}
 
 
 def amount(name: str, quantity: Quantity) -> int:
@@ -30,6 +37,11 @@ def amount(name: str, quantity: Quantity) -> int:
 
 def amounts(quantities: Mapping[str, Quantity]) -> Amounts:
     return {name: amount(name, quantity) for name, quantity in quantities.items()}
+
+
+def countable(pods: int) -> int:
+    """Return how many pods a node may hold, small enough for counts to be taken from it without an overflow."""
+    return max(-_MANY, min(pods, _MANY))
 
 
 def pod_requests(spec: PodSpec) -> Amounts:
@@ -60,55 +72,26 @@ def scored_requests(spec: PodSpec) -> Amounts:
     return _requests(spec, NON_ZERO_DEFAULTS, {})
 
 
-def _requests(spec: PodSpec, defaults: Mapping[str, int], pod_level: Mapping[str, int]) -> Amounts:
-    total = _aggregate(spec.containers, spec.initContainers, defaults)
+def _requests(spec: PodSpec, defaults: Defaults, pod_level: Mapping[str, Quantity]) -> Amounts:
+    total = total_amounts(
+        [_container_requests(container, defaults) for container in spec.containers],
+        [(container.is_sidecar, _container_requests(container, defaults)) for container in spec.initContainers],
+    )
     total.update(pod_level)
-    _add(total, amounts(spec.overhead))
-    return total
+    add_amounts(total, spec.overhead)
+    return amounts(total)
 
 
-def _pod_level(spec: PodSpec) -> Amounts:
+def _pod_level(spec: PodSpec) -> ResourceAmounts:
     if spec.resources is None:
         return {}
     return {
-        name: amount(name, quantity)
+        name: quantity
         for name, quantity in spec.resources.requests.items()
         if name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)
     }
 
 
-def _aggregate(
-    containers: Iterable[Container], init_containers: Iterable[Container], defaults: Mapping[str, int]
-) -> Amounts:
-    total: Amounts = {}
-    for container in containers:
-        _add(total, _container_requests(container, defaults))
-    sidecars: Amounts = {}
-    peak: Amounts = {}
-    for container in init_containers:
-        needs = _container_requests(container, defaults)
-        if container.is_sidecar:
-            _add(total, needs)
-            _add(sidecars, needs)
-            needs = sidecars
-        else:
-            needs = dict(needs)
-            _add(needs, sidecars)
-        _raise_to(peak, needs)
-    _raise_to(total, peak)
-    return total
-
-
-def _container_requests(container: Container, defaults: Mapping[str, int]) -> Amounts:
-    return {**defaults, **amounts(container.resources.requests)}
-
-
-def _add(total: Amounts, more: Mapping[str, int]) -> None:
-    for name, value in more.items():
-        total[name] = total.get(name, 0) + value
-
-
-def _raise_to(total: Amounts, floor: Mapping[str, int]) -> None:
-    for name, value in floor.items():
-        if value > total.get(name, 0) or name not in total:
-            total[name] = value
+def _container_requests(container: Container, defaults: Defaults) -> Mapping[str, Quantity]:
+    requests = container.resources.requests
+    return {**defaults, **requests} if defaults else requests

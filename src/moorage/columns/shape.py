@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any
 
 from moorage.columns.attachments import Disk, inline_disks
-from moorage.columns.resources import CPU, MEMORY, Amounts, non_zero_requests, pod_requests, scored_requests
+from moorage.columns.resources import CPU, MEMORY, PODS, Amounts, non_zero_requests, pod_requests, scored_requests
 from moorage.columns.slots import SlotArray
 from moorage.match.devices.claims import DeviceClaimFacts, device_facts_key
 from moorage.match.volumes.claims import ClaimFacts, Key, encode_view, facts_key, inline_attachables, inline_key
@@ -47,6 +47,7 @@ class Shape:
         "scored_requests",
         "slots",
         "spec",
+        "taken",
         "tracked",
         "twins",
         "uses",
@@ -72,6 +73,8 @@ class Shape:
         self.controller = controller_of(pod.metadata)
         self.priority = spec.priority or 0
         requests = pod_requests(spec)
+        #: What it takes of its node, and what it needs there: as in Kubernetes, not the same where an int64 overflows.
+        self.taken: Amounts = {name: value for name, value in requests.items() if value and name != PODS}
         self.requests: Amounts = {name: value for name, value in requests.items() if value > 0}
         non_zero = non_zero_requests(spec, requests)
         self.non_zero_cpu = non_zero.get(CPU, 0)
@@ -115,9 +118,7 @@ class Shape:
 
 
 _MAX_TWINS = 64
-_NUMBERS = attrgetter(
-    "namespace", "priority", "requests", "non_zero_cpu", "non_zero_memory", "host_ports", "controller"
-)
+_NUMBERS = attrgetter("namespace", "priority", "taken", "non_zero_cpu", "non_zero_memory", "host_ports", "controller")
 
 
 def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:

@@ -193,6 +193,11 @@ class Quantity:
         b *= int(10 ** (other.exponent - lowest))
         return (a > b) - (a < b)
 
+    def is_larger_than(self, other: "Quantity") -> bool:
+        """Return whether it is farther from zero."""
+        mine = Quantity(abs(self.mantissa), self.exponent, self.format)
+        return mine.compare(Quantity(abs(other.mantissa), other.exponent, other.format)) > 0
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.compare(other) == 0
 
@@ -408,6 +413,15 @@ def _sum(amount: Quantity, other: Quantity) -> Quantity:
         return amount.add(other)
     except QuantityError:
         return max(amount, other)
+
+
+def difference(amount: Quantity, other: Quantity) -> Quantity:
+    """Subtract; of amounts too far apart to write out their difference, the smaller counts as nothing."""
+    try:
+        return amount.sub(other)
+    except QuantityError:
+        negative = Quantity(-other.mantissa, other.exponent, other.format, big=True)
+        return amount if amount.is_larger_than(other) else negative
 
 
 def raise_amounts(total: ResourceAmounts, amounts: Mapping[str, Quantity]) -> None:

@@ -21,6 +21,7 @@ from moorage.match.taint_messages import UnreadableValues, taint_facts
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.match.volumes.claims import claims_of
 from moorage.model.gates import GateSet
+from moorage.model.go.integers import add64, wrap64
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -96,7 +97,7 @@ class Load:
     def _count(self, pod: Pod, sign: int) -> None:
         self.pods += sign
         for name, value in _requests(pod).items():
-            self.used[name] = self.used.get(name, 0) + sign * value
+            self.used[name] = add64(self.used.get(name, 0), sign * value)
         for port in _host_ports(pod):
             self.ports[port] += sign
             if not self.ports[port]:
@@ -184,7 +185,7 @@ def no_room(pod: Pod, node: Node, load: Load) -> Refusal | None:
         # Extended resources that the node does not have are not the kubelet's to check.
         if value > 0 and (name in capacity or "/" not in name):
             has, taken = capacity.get(name, 0), load.used.get(name, 0)
-            if value > has - taken:
+            if value > wrap64(has - taken):
                 return _out_of(name, value, taken, has)
     return None
 

@@ -2,6 +2,7 @@
 
 from moorage.columns.resources import PODS, Amounts, pod_requests
 from moorage.control.framework.workloads import is_finished
+from moorage.model.go.integers import add64
 from moorage.model.types.pod import Pod
 
 
@@ -20,7 +21,7 @@ class NodeUsage:
             left = before[0]
             used = self._used[left]
             for name, amount in before[1].items():
-                used[name] -= amount
+                used[name] = add64(used[name], -amount)
             if not used[PODS]:
                 del self._used[left]
         if pod is not None and pod.spec.nodeName and not is_finished(pod):
@@ -29,7 +30,7 @@ class NodeUsage:
             self._requests[key] = (arrived, taken)
             used = self._used.setdefault(arrived, {})
             for name, amount in taken.items():
-                used[name] = used.get(name, 0) + amount
+                used[name] = add64(used.get(name, 0), amount)
         return left, arrived
 
     def of(self, node: str) -> Amounts:

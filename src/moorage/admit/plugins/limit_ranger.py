@@ -180,7 +180,8 @@ def _apart(
     if limit is None or not limited:
         yield f"{text} no limit is specified or limit is 0"
         return
-    actual, allowed, shown = limited / asked, float(ratio.value()), limited / asked
+    actual = shown = float(limited) / float(asked)
+    allowed = float(ratio.value())
     if ratio.value() <= MAX_MILLI_VALUE:
         actual, allowed = actual * 1000, float(ratio.milli_value())
     if actual > allowed:

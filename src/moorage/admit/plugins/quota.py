@@ -10,7 +10,7 @@ from moorage.admit.plugins import Forbidden
 from moorage.match.quota.usage import QuotaUsage, usage_of
 from moorage.model.api_error import forbidden
 from moorage.model.kinds import Kind
-from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts
+from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts, difference
 from moorage.model.types.policy import ResourceQuota
 
 
@@ -47,7 +47,7 @@ def without_object(balance: QuotaBalance, kind: Kind, view: Any, now: float) -> 
     if counting is None or not counting.matches(balance.quota, view):
         return balance
     freed = counting.usage(view, now)
-    used = {name: amount.sub(freed[name]) if name in freed else amount for name, amount in balance.used.items()}
+    used = {name: difference(amount, freed[name]) if name in freed else amount for name, amount in balance.used.items()}
     return balance._replace(used=used)
 
 
@@ -96,7 +96,7 @@ def _is_matching(counting: QuotaUsage, balance: QuotaBalance, view: Any) -> bool
 
 
 def _growth(usage: Mapping[str, Quantity], before: Mapping[str, Quantity]) -> ResourceAmounts:
-    growth = {name: amount.sub(before[name]) if name in before else amount for name, amount in usage.items()}
+    growth = {name: difference(amount, before[name]) if name in before else amount for name, amount in usage.items()}
     return {name: amount for name, amount in growth.items() if amount.sign() > 0}
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from moorage.custom.objects.failures import Failure, ValuePlace
 from moorage.custom.structural import Structural
 from moorage.model.field_error import invalid
-from moorage.model.go.integers import fits_int64
+from moorage.model.go.integers import fits_int64, float_to_int64
 from moorage.model.go.quoting import go_float
 
 Number = int | float
@@ -73,7 +73,7 @@ def number_failures(value: Number, schema: Structural, place: ValuePlace) -> Ite
 def _comparable(value: Number, bound: float, *, cut: bool) -> tuple[Number, Number]:
     """Return both as integers if the value is one, else as floats."""
     if cut and not is_float(value):
-        return value, _cut(bound)
+        return value, float_to_int64(bound)
     return float(value), bound
 
 
@@ -81,15 +81,9 @@ def _shown(number: Number) -> str:
     return go_float(number) if isinstance(number, float) else str(number)
 
 
-def _cut(number: float) -> int:
-    """Return a float as an int64, as Go converts it: what does not fit becomes the smallest."""
-    whole = int(number) if math.isfinite(number) else 1 << 63
-    return whole if fits_int64(whole) else -(1 << 63)
-
-
 def _not_multiple(value: Number, factor: float, place: ValuePlace, *, cut: bool) -> Iterator[Failure]:
     if cut and isinstance(value, int) and not is_float(value):
-        divisor: Number = _cut(factor)
+        divisor: Number = float_to_int64(factor)
         is_multiple = divisor > 0 and value % divisor == 0
     else:
         divisor, value = factor, float(value)

@@ -3,6 +3,8 @@
 Kubernetes: k8s.io/apimachinery/pkg/api/resource/math.go.
 """
 
+import math
+
 INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 UINT64_MAX = 2**64 - 1
@@ -27,6 +29,24 @@ def wrap64(number: int) -> int:
 
 def fits_int64(number: int) -> bool:
     return INT64_MIN <= number <= INT64_MAX
+
+
+def add64(number: int, other: int) -> int:
+    """Add two int64 as Go does, quickly where nothing overflows."""
+    total = number + other
+    return total if INT64_MIN <= total <= INT64_MAX else wrap64(total)
+
+
+def divide64(number: int, divisor: int) -> int:
+    """Divide two int64 as Go does, towards zero. The divisor must not be 0."""
+    quotient = abs(number) // abs(divisor)
+    return wrap64(quotient if (number < 0) == (divisor < 0) else -quotient)
+
+
+def float_to_int64(number: float) -> int:
+    """Return a float as an int64, as Go converts it on amd64: what does not fit becomes the smallest."""
+    whole = int(number) if math.isfinite(number) else INT64_MIN
+    return whole if fits_int64(whole) else INT64_MIN
 
 
 def scale_up(base: int, scale: int) -> tuple[int, bool]:

@@ -1,7 +1,8 @@
 """NodeResourcesBalancedAllocation: prefer nodes whose resources would be used in more equal parts.
 
 Compares how far the used fractions of the resources are apart, with the pod and without it; a pod that requests none
-of them is not scored. Kubernetes: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go.
+of them is not scored. Kubernetes: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go. Differs: a
+score that is not within 0–100, because an int64 overflowed, is brought back there; kube-scheduler gives up.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from moorage.columns.shape import Shape
+from moorage.model.go.integers import divide64, float_to_int64, wrap64
 from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Plugin, Prepared, Scores
 from moorage.schedule.plugins.node_resources_fit import ScoresByState
 
@@ -43,7 +45,7 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
         self._resources = tuple(resources)
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
-        wants = tuple((name, shape.requests.get(name, 0)) for name in self._resources)
+        wants = tuple((name, shape.taken.get(name, 0)) for name in self._resources)
         if not any(value for _, value in wants):
             return SKIP
         amounts = tuple((name, value) for name, value in wants if name in _ALWAYS or value)
@@ -58,7 +60,7 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
             used = capacity - cluster.nodes.free(resource)
             before.append(_fractions(used, capacity))
             after.append(_fractions(used + value, capacity))
-        return _HALF + (_HALF + _balances(*after) - _balances(*before)) // 2
+        return _improvements(_balances(*before), _balances(*after))
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
         state = want.scores.state(slot)
@@ -68,10 +70,10 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
             for (_, value), capacity, free in zip(want.amounts, state[::2], state[1::2], strict=True):
                 if capacity == 0:
                     continue
-                used = capacity - free
-                before.append(min(used / capacity, 1.0))
-                after.append(min((used + value) / capacity, 1.0))
-            score = want.scores.learn(state, _HALF + (_HALF + _balance(after) - _balance(before)) // 2)
+                used = wrap64(capacity - free)
+                before.append(min(float(used) / float(capacity), 1.0))
+                after.append(min(float(wrap64(used + value)) / float(capacity), 1.0))
+            score = want.scores.learn(state, _improvement(_balance(before), _balance(after)))
         return score
 
 
@@ -91,7 +93,19 @@ def _balance(fractions: list[float]) -> int:
         for fraction in fractions:
             squares += (fraction - mean) * (fraction - mean)
         deviation = sqrt(squares / len(fractions))
-    return int((1 - deviation) * MAX_SCORE)
+    return float_to_int64((1 - deviation) * MAX_SCORE)
+
+
+def _improvement(before: int, after: int) -> int:
+    """Return 50 to 100, around 75 where the pod changes little."""
+    return max(0, min(_HALF + divide64(wrap64(_HALF + after - before), 2), MAX_SCORE))
+
+
+def _improvements(before: Scores, after: Scores) -> Scores:
+    """Return `_improvement` for all slots."""
+    doubled = _HALF + after - before
+    improved: Scores = np.clip(_HALF + (doubled + (doubled < 0)) // 2, 0, MAX_SCORE)
+    return improved
 
 
 def _fractions(used: Scores, capacity: Scores) -> NDArray[np.float64]:
@@ -104,5 +118,6 @@ def _fractions(used: Scores, capacity: Scores) -> NDArray[np.float64]:
 def _balances(first: NDArray[np.float64], second: NDArray[np.float64]) -> Scores:
     """Return `_balance` of two resources for all slots; a resource that a node does not have does not count."""
     deviation = np.nan_to_num(np.abs((first - second) / 2))
-    scores: Scores = ((1 - deviation) * MAX_SCORE).astype(np.int64)
+    with np.errstate(invalid="ignore"):
+        scores: Scores = ((1 - deviation) * MAX_SCORE).astype(np.int64)
     return scores

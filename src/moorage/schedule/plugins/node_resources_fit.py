@@ -3,8 +3,9 @@
 A node passes if it has room for one more pod and for all that this one requests, of each resource. Among those that
 pass, the emptier is better (LeastAllocated), or the fuller (MostAllocated), or as a broken line says
 (RequestedToCapacityRatio); a pod that requests nothing counts as 100m CPU and 200 MiB there. Extended resources that
-devices serve are left to DynamicResources on nodes that have none.
-Kubernetes: pkg/scheduler/framework/plugins/noderesources/fit.go. Differs: the detail says how much is missing.
+devices serve are left to DynamicResources on nodes that have none. Sums and products are int64 and overflow as Go's.
+Kubernetes: pkg/scheduler/framework/plugins/noderesources/fit.go. Differs: the detail says how much is missing; a score
+that overflows is brought back to 0–100, where kube-scheduler gives up with an error.
 """
 
 from collections import Counter
@@ -14,11 +15,12 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, pod_requests
+from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, amounts, countable, pod_requests
 from moorage.columns.shape import Shape
 from moorage.columns.slots import SlotArray
 from moorage.match.comparison import amount_gap
 from moorage.match.devices.extended_resources import classes_by_resource
+from moorage.model.go.integers import divide64, wrap64
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import MAX_SCORE, ChosenSlots, Code, Mask, Plugin, Prepared, Scores, Verdict
 
@@ -172,7 +174,8 @@ class NodeResourcesFit(Plugin[_Want]):
         if nodes.free(PODS)[slot] < 1:
             capacity = int(nodes.allocatable(PODS)[slot])
             reasons.append(_TOO_MANY_PODS)
-            details.append(f"{capacity - int(nodes.free(PODS)[slot])} pods run here, of at most {capacity}")
+            running = countable(capacity) - int(nodes.free(PODS)[slot])
+            details.append(f"{running} pods run here, of at most {capacity}")
             gaps.append(amount_gap(int(nodes.free(PODS)[slot]), 1))
         for resource, value in want.needs:
             free = int(nodes.free(resource)[slot])
@@ -182,7 +185,7 @@ class NodeResourcesFit(Plugin[_Want]):
             reasons.append(insufficient(resource))
             details.append(
                 f"{resource}: {shown(resource, value)} <= {shown(resource, free)} is false "
-                f"(allocatable {shown(resource, capacity)}, requested {shown(resource, capacity - free)})"
+                f"(allocatable {shown(resource, capacity)}, requested {shown(resource, wrap64(capacity - free))})"
             )
             gaps.append(amount_gap(free, value))
             if value > capacity:
@@ -227,8 +230,8 @@ class NodeResourcesFit(Plugin[_Want]):
             needs = []
             for number, (resource, value, weight) in enumerate(want.scored):
                 capacity, other = state[2 * number], state[2 * number + 1]
-                used = other if resource in (CPU, MEMORY) else capacity - other
-                needs.append((used + value, capacity, weight))
+                used = other if resource in (CPU, MEMORY) else wrap64(capacity - other)
+                needs.append((wrap64(used + value), capacity, weight))
             score = want.scores.learn(state, weighted_one(self._strategy, needs))
         return score
 
@@ -250,23 +253,29 @@ def shown(resource: str, value: int) -> str:
 # -- scoring strategies: what would be requested and what there is, for one node and for all --------------------------
 
 
+#: Capacities up to this one can be multiplied by the highest score.
+_PLAIN = (1 << 63) // (2 * MAX_SCORE)
+
+
 def least_allocated() -> Strategy:
     def one(requested: int, capacity: int) -> int:
-        return 0 if requested > capacity else (capacity - requested) * MAX_SCORE // capacity
+        return 0 if requested > capacity else divide64(wrap64(wrap64(capacity - requested) * MAX_SCORE), capacity)
 
     def every(requested: Scores, capacity: Scores) -> Scores:
-        left: Scores = np.maximum(capacity - requested, 0)
-        return left * MAX_SCORE // np.maximum(capacity, 1)
+        if _is_plain(requested, capacity):
+            left: Scores = np.maximum(capacity - requested, 0)
+            return left * MAX_SCORE // np.maximum(capacity, 1)
+        return np.where(requested > capacity, 0, _divide((capacity - requested) * MAX_SCORE, capacity))
 
     return Strategy(one, every)
 
 
 def most_allocated() -> Strategy:
     def one(requested: int, capacity: int) -> int:
-        return min(requested, capacity) * MAX_SCORE // capacity
+        return divide64(wrap64(min(requested, capacity) * MAX_SCORE), capacity)
 
     def every(requested: Scores, capacity: Scores) -> Scores:
-        return np.minimum(requested, capacity) * MAX_SCORE // np.maximum(capacity, 1)
+        return _divide(np.minimum(requested, capacity) * MAX_SCORE, capacity)
 
     return Strategy(one, every)
 
@@ -276,12 +285,31 @@ def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Strategy:
     table = np.array([_broken_line(points, percent) for percent in range(101)], np.int64)
 
     def one(requested: int, capacity: int) -> int:
-        return int(table[100 if requested > capacity else requested * 100 // capacity])
+        percent = 100 if requested > capacity else divide64(wrap64(requested * 100), capacity)
+        return int(table[max(0, min(percent, 100))])
 
     def every(requested: Scores, capacity: Scores) -> Scores:
-        return table[np.where(requested > capacity, 100, np.maximum(requested, 0) * 100 // np.maximum(capacity, 1))]
+        percent = np.where(requested > capacity, 100, _divide(requested * 100, capacity))
+        scores: Scores = table[np.clip(percent, 0, 100)]
+        return scores
 
     return Strategy(one, every, skips_zero=True)
+
+
+def _is_plain(requested: Scores, capacity: Scores) -> bool:
+    """Return whether no amount is negative or so large that a score may overflow."""
+    return not len(capacity) or bool(
+        min(requested.min(), capacity.min()) >= 0 and max(requested.max(), capacity.max()) <= _PLAIN
+    )
+
+
+def _divide(numbers: Scores, divisors: Scores) -> Scores:
+    """Divide arrays of int64 as Go does, towards zero; 0 where a divisor is."""
+    with np.errstate(all="ignore"):
+        divisors = np.where(divisors == 0, 1, divisors)
+        quotients: Scores = numbers // divisors
+        quotients += (quotients * divisors != numbers) & ((numbers < 0) != (divisors < 0))
+        return quotients
 
 
 def _broken_line(points: Sequence[tuple[int, int]], percent: int) -> int:
@@ -307,7 +335,8 @@ def weighted_one(strategy: Strategy, needs: Sequence[tuple[int, int, int]]) -> i
         weights += weight
     if weights == 0:
         return 0
-    return int(total / weights + 0.5) if strategy.skips_zero else total // weights
+    average = int(total / weights + 0.5) if strategy.skips_zero else divide64(wrap64(total), weights)
+    return max(0, min(average, MAX_SCORE))
 
 
 def weighted_every(strategy: Strategy, needs: Sequence[tuple[Scores, Scores, int]]) -> Scores:
@@ -322,4 +351,4 @@ def weighted_every(strategy: Strategy, needs: Sequence[tuple[Scores, Scores, int
     divisor = np.maximum(weights, 1)
     if strategy.skips_zero:
         return np.where(weights == 0, 0, np.floor(total / divisor + 0.5)).astype(np.int64)
-    return np.where(weights == 0, 0, total // divisor)
+    return np.clip(np.where(weights == 0, 0, _divide(total, divisor)), 0, MAX_SCORE)

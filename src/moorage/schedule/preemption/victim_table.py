@@ -94,6 +94,7 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 
 _UNHELPFUL, _NO_VICTIMS, _HOPELESS, _UNKNOWN, _REFUSED, _FOUND = range(6)
+_LARGE = 1 << 53
 _PRIORITY_OFFSET = 1 << 31  # makes every priority count, so that two victims always weigh more than one of their kind
 
 
@@ -345,12 +346,12 @@ class VictimTable:
         """Set state and bound of slots where the refusal is not final, without touching any pod."""
         nodes = self._candidates.cluster.nodes
         priority = self._candidates.shape.priority
-        victims = self._levels.pods_below(priority)[slots] > 0
-        self._states[slots[~victims]] = _NO_VICTIMS
-        slots = slots[victims]
+        pods = self._levels.pods_below(priority)[slots]
+        self._states[slots[pods == 0]] = _NO_VICTIMS
+        slots, pods = slots[pods > 0], pods[pods > 0]
         self._states[slots] = _HOPELESS
         free = {resource: nodes.free(resource)[slots] for resource, _ in self._needs}
-        fewest = self._fewest_victims(free, len(slots))
+        fewest = np.minimum(self._fewest_victims(free, len(slots)), pods)
         waiting: Mask = np.ones(len(slots), np.bool_)
         lowest: int | None = None
         for level, sums in self._levels.below(priority):
@@ -365,12 +366,17 @@ class VictimTable:
             waiting &= ~enough
 
     def _fewest_victims(self, free: dict[str, NDArray[np.int64]], slots: int) -> NDArray[np.int64]:
-        """Return how many pods have to go at least, if all were as large as the largest."""
+        """Return how many pods have to go at least, if all were as large as the largest.
+
+        One, where amounts are so large that their sums may overflow.
+        """
         largest = self._levels.largest_below(self._candidates.shape.priority)
         fewest = np.ones(slots, np.int64)
         for resource, value in self._needs:
-            if largest.get(resource):
-                np.maximum(fewest, -((free[resource] - value) // largest[resource]), out=fewest)
+            if largest.get(resource) and value < _LARGE:
+                left = free[resource]
+                short = np.where((left > -_LARGE) & (left < _LARGE), value - left, 0)
+                np.maximum(fewest, -(-short // largest[resource]), out=fewest)
         return fewest
 
     def _expect(self, slots: ChosenSlots, fewest: NDArray[np.int64], lowest: int, highest: int) -> None:

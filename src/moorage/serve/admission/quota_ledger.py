@@ -21,7 +21,7 @@ from moorage.admit.plugins.quota import QuotaBalance, QuotaCharge, charges_of, c
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, failure, forbidden
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.quantity import ResourceAmounts, add_amounts
+from moorage.model.quantity import ResourceAmounts, add_amounts, difference
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.policy import ResourceQuota
 from moorage.serve.resources.objects import cached_view, decode, encode, key_of, prefix_of
@@ -121,11 +121,11 @@ class QuotaLedger:
         self, namespace: str, account: _Account, before: ResourceAmounts, after: ResourceAmounts, now: float
     ) -> None:
         """Remember what another writer added, and add again what it took away of our own charges."""
-        changed = {name: after[name].sub(before[name]) for name in after if name in before}
+        changed = {name: difference(after[name], before[name]) for name in after if name in before}
         added = {name: amount for name, amount in changed.items() if amount.sign() > 0}
         if added:
             account.recent.append(_Entry(now, added, []))
-        taken = {name: before[name].sub(after[name]) for name, amount in changed.items() if amount.sign() < 0}
+        taken = {name: difference(before[name], after[name]) for name, amount in changed.items() if amount.sign() < 0}
         entries = [entry for entry in account.recent if entry.time >= now - _RECENT_SECONDS]
         ours, postings, time = _own_share(taken, entries)
         if not ours:
@@ -269,7 +269,7 @@ def _own_share(taken: ResourceAmounts, entries: list[_Entry]) -> tuple[ResourceA
             if name not in entry.amounts:
                 continue
             part = min(entry.amounts[name], left)
-            entry.amounts[name], left = entry.amounts[name].sub(part), left.sub(part)
+            entry.amounts[name], left = difference(entry.amounts[name], part), difference(left, part)
             if entry.postings:
                 add_amounts(ours, {name: part})
                 postings |= {id(posting): posting for posting in entry.postings}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.model.quantity import Format, Quantity, QuantityError
+from moorage.model.go.integers import divide64, wrap64
+from moorage.model.quantity import Format, Quantity, QuantityError, difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,8 +79,11 @@ def _rounded_up(requested: Quantity, least: Quantity, valid: CapacityRequestPoli
     if valid.step is None or valid.step.value() == 0:
         return requested
     start, step = least.value(), valid.step.value()
-    steps = -((start - requested.value()) // step)
-    return Quantity.from_int(start + step * steps, Format.BINARY_SI)
+    added = wrap64(requested.value() - start)
+    steps = divide64(added, step)
+    if wrap64(added - step * steps):
+        steps += 1
+    return Quantity.from_int(wrap64(start + step * steps), Format.BINARY_SI)
 
 
 def _violates(amount: Quantity, policy: CapacityRequestPolicy) -> bool:
@@ -92,12 +96,12 @@ def _violates(amount: Quantity, policy: CapacityRequestPolicy) -> bool:
             return True
         if valid.step is None or valid.min is None or valid.step.value() == 0:
             return False
-        return (amount.value() - valid.min.value()) % valid.step.value() != 0
+        return wrap64(amount.value() - valid.min.value()) % valid.step.value() != 0
     return bool(policy.validValues) and all(amount != value for value in policy.validValues)
 
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from moorage.match.devices.allocation.pools import DevicePool
     from moorage.model.types.devices import Device
@@ -122,13 +126,13 @@ class CounterBudget:
             for devices in (pool.devices, pool.elsewhere):
                 for device in devices:
                     if device.id[2] in in_use:
-                        self._subtract(device.device)
+                        self._subtract(device.device, difference)
 
-    def _subtract(self, device: Device) -> None:
+    def _subtract(self, device: Device, minus: Callable[[Quantity, Quantity], Quantity] = Quantity.sub) -> None:
         for key, amount in _counters_of(device):
             left = self._left.get(key)
             if left is not None:
-                self._left[key] = left.sub(amount)
+                self._left[key] = minus(left, amount)
 
     def take(self, device: Device) -> bool:
         """Take what a device consumes if no counter is overdrawn then; otherwise take nothing."""
