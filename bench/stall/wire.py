@@ -27,9 +27,10 @@ class Reply(NamedTuple):
 
 
 class Wire:
-    """A connection that is opened when it is needed."""
+    """A connection that is opened when it is needed. Of answers it keeps the first `kept` bytes."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, kept: int = _KEPT) -> None:
+        self._kept = kept
         parts = urlsplit(access.server)
         self.host, self.port = parts.hostname or "127.0.0.1", parts.port or 443
         self.tls = tls_context(access)
@@ -99,8 +100,8 @@ class Wire:
             if not data:
                 raise EOFError
             length -= len(data)
-            if len(start) < _KEPT:
-                start += data[: _KEPT - len(start)]
+            if len(start) < self._kept:
+                start += data[: self._kept - len(start)]
         return start
 
 
