@@ -8,9 +8,9 @@ from typing import Any
 
 from moorage.columns.attachments import Disk
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import ABSENT
 from moorage.columns.owned_terms import term_key
 from moorage.columns.pod_classes import DomainCounts, Label, PodCounts
-from moorage.columns.slots import ABSENT
 
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 _KEYS = (_ZONE, _HOST, "gen", "version")

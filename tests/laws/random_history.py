@@ -95,7 +95,7 @@ class History:
     def go_on(self) -> None:
         """Nothing happens, or a few things."""
         often = (self.add_node, self.change_node, self.run_pod, self.run_pod, self.remove_pod)
-        seldom = (self.remove_node, self.relabel_namespace, self.replace_template)
+        seldom = (self.remove_node, self.relabel_namespace, self.replace_template, self.retire_shapes)
         for _ in range(self.random.choice([0, 1, 1, 2, 4])):
             self.random.choice((*often, *often, *seldom))()
 
@@ -146,14 +146,25 @@ class History:
     def replace_template(self) -> None:
         self.templates[self.random.randrange(len(self.templates))] = random_template(self.random, self.has_volumes)
 
+    def retire_shapes(self) -> None:
+        self.cluster.retire_shapes(())
+
     def _node(self, name: str) -> Node:
         raw = random_node(self.random, name)
+        if self.random.random() < 0.5:  # values that no node has had before, nor will again
+            raw["metadata"]["labels"]["gen"] = self._value()
+            for taint in raw["spec"]["taints"]:
+                taint["value"] = self._value()
         raw["spec"]["unschedulable"] = self.random.random() < 0.1
         if self.random.random() < 0.5:
             raw["spec"]["taints"] = [taint for taint in raw["spec"]["taints"] if taint["effect"] == "PreferNoSchedule"]
         if self.random.random() < 0.7:
             raw["status"]["allocatable"].update({"cpu": "16", "memory": "24Gi", "pods": "20"})
         return convert_view(raw, Node)
+
+    def _value(self) -> str:
+        """Most can be compared as integers, some cannot."""
+        return self.random.choice(["", "", "", "x"]) + str(self.random.randrange(10_000))
 
     # -- made at once -------------------------------------------------------------------------------------------
 

@@ -21,11 +21,12 @@ from tests.laws.random_history import GATES, History
 from tests.laws.reference_scheduler import ReferenceScheduler, overcommitted
 from tests.unit.schedule.clusters import play
 
-from moorage.columns import node_table
+from moorage.columns import change_log, node_table
 from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.codes import LabelColumn
 from moorage.columns.pod_classes import UNCHANGED, DomainCounts, PodClasses
 from moorage.columns.shape import HostPort
-from moorage.columns.slots import LabelColumn, Slots
+from moorage.columns.slots import Slots
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.schedule import candidates as engine_module
@@ -60,7 +61,7 @@ def limits_as_in(size: str) -> Iterator[None]:
         patch.object(standings, "_LINE", 1),
         patch.object(standings, "_ROOM", 1),
         patch.object(node_table, "Slots", partial(Slots, 1)),
-        patch.object(node_table, "_LOG_LIMIT", 6),
+        patch.object(change_log, "_LIMIT", 6),
         patch.object(engine_module, "SHAPES_KEPT", 2),
     ):
         yield

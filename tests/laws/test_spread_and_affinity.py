@@ -26,8 +26,8 @@ from tests.laws.naive_spread_and_affinity import (
 )
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import LabelColumn
 from moorage.columns.pod_classes import UNCHANGED, DomainCounts
-from moorage.columns.slots import LabelColumn
 from moorage.match.label_selector import compile_label_set
 from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view

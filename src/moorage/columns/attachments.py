@@ -69,6 +69,8 @@ class Attachments:
             ways[volume] = here[volume] = pods
         else:
             del ways[volume], here[volume]
+            if not here:
+                del self._on[slot]
             if not ways:
                 del slots[slot]
                 if not slots:
@@ -84,6 +86,8 @@ class Attachments:
         held[slot] = held.get(slot, 0) + by
         if not held[slot]:
             del held[slot]
+            if not held:
+                del self._held[volume_id]
         self.counts(volume_id[0])[slot] += (counted or slot in held) - before
 
     def set_node(self, slot: int, csi_node: CSINode | None) -> None:
@@ -104,6 +108,11 @@ class Attachments:
             self.moved(plugin)[slot] = plugin in plugins
         for volume, pods in used:
             self.use(volume, slot, pods)
+
+    def forget_drivers(self) -> None:
+        """Forget drivers and plugins that no node has and no volume in use needs."""
+        for arrays in (self._limits, self._counts, self._moved):
+            arrays.forget_unused()
 
     def is_counted(self, volume_id: VolumeId, slot: int) -> bool:
         ways = self._used.get(volume_id, {}).get(slot, ())

@@ -50,7 +50,7 @@ class Cluster:
         self.pods_on: list[dict[str, PodRecord]] = []
         self.shapes: list[Shape] = []
         self.affinity_terms = OwnedTerms()
-        # Moves when a namespace appears or gets other labels.
+        # Moves when a namespace appears, gets other labels or is gone.
         self.namespace_generation = 0
         self.port_users: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
         self.disk_users = DiskUsers()
@@ -94,7 +94,7 @@ class Cluster:
         self, pod: Pod, node_name: str, claims: tuple[ClaimFacts, ...], devices: tuple[DeviceClaimFacts, ...]
     ) -> Shape:
         self._shapes_made += 1
-        shape = Shape(self._shapes_made - 1, pod, self._classes.code(pod.metadata), node_name, claims, devices)
+        shape = Shape(self._shapes_made - 1, pod, node_name, claims, devices)
         shape.uses = (
             (self.nodes.free_arrays[PODS], -1),
             *((self.nodes.free_arrays[resource], -value) for resource, value in shape.taken.items()),
@@ -107,11 +107,17 @@ class Cluster:
         return shape
 
     def retire_shapes(self, kept: Collection[Shape]) -> None:
-        """Forget shapes without pods, except those in `kept`: StatefulSets make one per pod."""
+        """Forget shapes without pods, except those in `kept`: StatefulSets make one per pod.
+
+        With them go what only they had: their label classes, their terms, resources that no node has either.
+        """
         retired = {shape for shape in self.shapes if not shape.slots}.difference(kept)
         self.shapes = [shape for shape in self.shapes if shape not in retired]
         self._shape_of = {key: shape for key, shape in self._shape_of.items() if shape not in retired}
         self._classes.forget(retired)
+        self.affinity_terms.forget(retired)
+        self.nodes.forget_resources()
+        self.storage.attachments.forget_drivers()
 
     def refresh(self, record: PodRecord) -> Shape:
         """Return the shape of a pod without a node, which changes with its claims."""
@@ -177,6 +183,12 @@ class Cluster:
         self.namespaces[name] = labels
         self.namespace_generation += 1
         self._classes.namespaces_changed()
+
+    def remove_namespace(self, name: str) -> None:
+        """Forget a namespace that is gone."""
+        if self.namespaces.pop(name, None) is not None:
+            self.namespace_generation += 1
+            self._classes.namespaces_changed()
 
     # -- pods ---------------------------------------------------------------------------------------------------
 
@@ -265,6 +277,8 @@ class Cluster:
             del addresses[address]
             if not addresses:
                 del users[slot]
+                if not users:
+                    del self.port_users[protocol, number]
 
     @contextmanager
     def as_if_gone(self, records: Iterable[PodRecord]) -> Iterator[None]:
@@ -298,9 +312,10 @@ class Cluster:
         needs: tuple[Label, ...] | None = None,
         reads_namespaces: bool = False,
     ) -> PodCounts:
-        """Return pods per slot for which the predicate holds, kept from now on. Equal keys, equal predicates.
+        """Return pods per slot for which the predicate holds, counted as long as the result is held.
 
-        `needs` are labels of which a pod must have one for the predicate to hold; fewer pods are then tried.
+        Equal keys, equal predicates. `needs` are labels of which a pod must have one for the predicate to hold; fewer
+        pods are then tried.
         """
         return self._classes.count(key, predicate, needs, reads_namespaces)
 

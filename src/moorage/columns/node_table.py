@@ -4,56 +4,23 @@ Kubernetes: the scheduler's NodeInfo and snapshot, which is copied for each pod;
 """
 
 import random
+from collections import OrderedDict
 from collections.abc import Iterator
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.change_log import ChangeLog
+from moorage.columns.codes import LabelColumn, TaintSets
 from moorage.columns.resources import PODS, amounts, countable
-from moorage.columns.slots import LabelColumn, NamedArrays, Slots, TaintSets
+from moorage.columns.slots import NamedArrays, Slots
 from moorage.model.go.integers import add64
 from moorage.model.types.node import Node
 
 _LOT_BITS = 20
 _MAX_PODS = (1 << (32 - _LOT_BITS)) - 1  # that count in a tie
-_LOG_LIMIT = 1 << 16
-
-
-class ChangeLog:
-    """The slots that changed, in order. A reader keeps a position and asks what came after it."""
-
-    __slots__ = ("_base", "_slots", "position")
-
-    def __init__(self) -> None:
-        self.position = 0
-        self._base = 0
-        self._slots: list[int] = []
-
-    def note(self, slot: int) -> None:
-        self.position += 1
-        self._slots.append(slot)
-        if len(self._slots) > _LOG_LIMIT:
-            drop = len(self._slots) // 2
-            del self._slots[:drop]
-            self._base += drop
-
-    def forget(self) -> None:
-        """Log that everything changed."""
-        self.position += 1
-        self._base = self.position
-        self._slots.clear()
-
-    def rewind(self, position: int) -> None:
-        """Drop what was logged after a position, where everything is as it was then and unread."""
-        if position >= self._base:
-            self.position = position
-            del self._slots[position - self._base :]
-
-    def since(self, position: int) -> list[int] | None:
-        """Return the slots that changed after a position; None if that is too long ago to tell."""
-        if position < self._base:
-            return None
-        return self._slots[position - self._base :]
+_COLUMNS_KEPT = 32
 
 
 class NodeTable:
@@ -64,7 +31,7 @@ class NodeTable:
         self.slots = Slots()
         self.slot_of: dict[str, int] = {}
         self.nodes: list[Node | None] = [None] * self.slots.capacity
-        self.changes = ChangeLog()
+        self.changes: ChangeLog[int] = ChangeLog()
         # Moves when a node is added, removed or changed in anything but the pods it holds.
         self.generation = 0
         self._alive = self.slots.array(np.bool_)
@@ -73,7 +40,9 @@ class NodeTable:
         self._lot = self.slots.array(np.int64)
         self._tie = self.slots.array(np.int64)
         self.taint_sets = TaintSets()
-        self._labels: dict[str, LabelColumn] = {}
+        # A column lives as long as something reads it; those asked for last are kept for the next reader.
+        self._labels: WeakValueDictionary[str, LabelColumn] = WeakValueDictionary()
+        self._recent: OrderedDict[str, LabelColumn] = OrderedDict()
         self.allocatable_arrays = NamedArrays(self.slots)
         self.free_arrays = NamedArrays(self.slots)
         self.images: dict[str, dict[int, int]] = {}
@@ -109,6 +78,10 @@ class NodeTable:
             column = self._labels[key] = LabelColumn(key, self.slots.array(np.int32))
             for slot, node in self:
                 column.set(slot, node.metadata.labels.get(key))
+        self._recent[key] = column
+        self._recent.move_to_end(key)
+        if len(self._recent) > _COLUMNS_KEPT:
+            self._recent.popitem(last=False)
         return column
 
     def allocatable(self, resource: str) -> NDArray[np.int64]:
@@ -156,15 +129,22 @@ class NodeTable:
         self.generation += 1
         self.changes.note(slot)
         self._unschedulable.values[slot] = node.spec.unschedulable
-        self._taints.values[slot] = self.taint_sets.intern(node.spec.taints)
-        self._write_allocatable(slot, node)
+        self._write_taints(slot, node)
+        self._write_allocatable(slot, old, node)
         self._write_images(slot, old, node)
         for column in self._labels.values():
             column.set(slot, node.metadata.labels.get(column.key))
 
-    def _write_allocatable(self, slot: int, node: Node) -> None:
+    def _write_taints(self, slot: int, node: Node) -> None:
+        had = self._taints.values.item(slot)
+        if had or node.spec.taints:  # the code of the empty list has no users to count
+            self._taints.values[slot] = self.taint_sets.take(node.spec.taints) if node.spec.taints else 0
+            if had:
+                self.taint_sets.give_back(had)
+
+    def _write_allocatable(self, slot: int, old: Node | None, node: Node) -> None:
         new = amounts(node.status.allocatable)
-        for resource in new.keys() | self.allocatable_arrays.keys():
+        for resource in new if old is None else new.keys() | old.status.allocatable.keys():
             array = self.allocatable_arrays[resource]
             value = new.get(resource, 0)
             before = array.values.item(slot)
@@ -174,11 +154,20 @@ class NodeTable:
                 difference = countable(value) - countable(before) if resource == PODS else value - before
                 free[slot] = add64(free.item(slot), difference)
 
+    def forget_resources(self) -> None:
+        """Forget resources that no node has, and no known pod requests."""
+        self.allocatable_arrays.forget_unused()
+        self.free_arrays.forget_unused()
+
     def _write_images(self, slot: int, old: Node | None, new: Node) -> None:
         if old is not None:
             for image in old.status.images:
                 for name in image.names:
-                    self.images.get(name, {}).pop(slot, None)
+                    slots = self.images.get(name)
+                    if slots is not None:
+                        slots.pop(slot, None)
+                        if not slots:
+                            del self.images[name]
         for image in new.status.images:
             for name in image.names:
                 self.images.setdefault(name, {}).setdefault(slot, image.sizeBytes)  # a name given twice: the first

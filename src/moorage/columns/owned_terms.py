@@ -4,7 +4,8 @@ Terms are filed under a label they select, so that finding those about a pod doe
 Kubernetes: NodeInfo.PodsWithAffinity and PodsWithRequiredAntiAffinity, which are searched for each pod.
 """
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Set
 from enum import StrEnum
 
 import msgspec
@@ -22,7 +23,7 @@ class TermKind(StrEnum):
     PREFERRED = "preferred affinity"  # anti-affinity if the weight is negative
 
 
-class OwnedTerm(msgspec.Struct, frozen=True):
+class OwnedTerm(msgspec.Struct, frozen=True, eq=False):
     """A distinct term and the pods that own it. `weight` is 0 unless it is a preference."""
 
     kind: TermKind
@@ -32,13 +33,15 @@ class OwnedTerm(msgspec.Struct, frozen=True):
 
 
 class OwnedTerms:
-    """All terms met so far; `count` grows with each new one."""
+    """The terms of the known shapes; `generation` moves when there is a new one, or one less."""
 
-    __slots__ = ("_any", "_by_label", "_terms", "count")
+    __slots__ = ("_any", "_by_label", "_of", "_shapes", "_terms", "generation")
 
     def __init__(self) -> None:
-        self.count = 0
+        self.generation = 0
         self._terms: dict[Hashable, OwnedTerm] = {}
+        self._of: dict[Shape, list[Hashable]] = {}  # the keys of a shape's terms, as often as it states them
+        self._shapes: Counter[Hashable] = Counter()  # how often a term is stated
         self._by_label: dict[Label, list[OwnedTerm]] = {}
         self._any: list[OwnedTerm] = []
 
@@ -56,6 +59,24 @@ class OwnedTerms:
             for weighted in preferred:
                 self._own(shape, TermKind.PREFERRED, sign * weighted.weight, weighted.term)
 
+    def forget(self, shapes: Set[Shape]) -> None:
+        """Forget shapes without pods, and the terms that no other shape has."""
+        gone: list[OwnedTerm] = []
+        for shape in shapes:
+            for key in self._of.pop(shape, ()):
+                self._shapes[key] -= 1
+                if not self._shapes[key]:
+                    del self._shapes[key]
+                    gone.append(self._terms.pop(key))
+        if not gone:
+            return
+        self.generation += 1
+        for label in {label for term in gone for label in label_needed(term.matcher.selector) or ()}:
+            self._by_label[label] = [term for term in self._by_label[label] if term not in gone]
+            if not self._by_label[label]:
+                del self._by_label[label]
+        self._any = [term for term in self._any if term not in gone]
+
     def about(self, labels: Mapping[str, str]) -> Iterator[OwnedTerm]:
         """Yield the terms that may be about a pod with these labels, and all that are."""
         yield from self._any
@@ -69,13 +90,15 @@ class OwnedTerms:
         term = self._terms.get(key)
         if term is None:
             term = self._terms[key] = OwnedTerm(kind, weight, matcher, PodCounts())
-            self.count += 1
+            self.generation += 1
             labels = label_needed(matcher.selector)
             if labels is None:
                 self._any.append(term)
             for label in dict.fromkeys(labels or ()):
                 self._by_label.setdefault(label, []).append(term)
         shape.tracked.append(term.owners)
+        self._of.setdefault(shape, []).append(key)
+        self._shapes[key] += 1
 
 
 def term_key(matcher: PodAffinityTermMatcher) -> Hashable:

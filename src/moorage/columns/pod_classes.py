@@ -5,17 +5,17 @@ classes that have the label it is filed under, if it names one: ten thousand Dep
 own `app` cost ten thousand evaluations and not their square. Counts are kept per node and per topology domain.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from weakref import ref
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.shape import Shape
-from moorage.columns.slots import ABSENT, Interner, LabelColumn
+from moorage.columns.codes import ABSENT, LabelColumn
+from moorage.columns.shape import LabelClass, Shape
 from moorage.match.label_selector import Selector
 from moorage.match.requirement import DOUBLE_EQUALS, EQUALS, IN
-from moorage.model.types.meta import ObjectMeta
 
 Counts = NDArray[np.int64]
 UNCHANGED = (ABSENT, ABSENT)
@@ -133,7 +133,6 @@ class DomainCounts:
             self.pods += pods
 
 
-LabelClass = tuple[str, tuple[tuple[str, str], ...], bool]  # namespace, labels, being deleted
 # Given a pod's namespace and labels and whether it is being deleted: is it to be counted?
 PodPredicate = Callable[[str, Mapping[str, str], bool], bool]
 Label = tuple[str, str]
@@ -149,55 +148,105 @@ def label_needed(selector: Selector) -> tuple[Label, ...] | None:
     return None
 
 
+class CountedPods(PodCounts):
+    """Counts as one who asked for them holds them: they are kept up to date for as long as this exists."""
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self, counts: PodCounts) -> None:
+        self.on = counts.on
+
+
 class _Counted(msgspec.Struct, eq=False):
-    """A registered predicate, the labels it is filed under, and its counts."""
+    """A registered predicate, the labels it is filed under, its counts, and what its readers hold."""
 
     predicate: PodPredicate
     needs: tuple[Label, ...] | None
     reads_namespaces: bool
     counts: PodCounts = msgspec.field(default_factory=PodCounts)
+    held: "ref[CountedPods] | None" = None
 
     def includes(self, label_class: LabelClass) -> bool:
         namespace, labels, deleting = label_class
         return self.predicate(namespace, dict(labels), deleting)
 
+    def hold(self) -> CountedPods:
+        held = self.held() if self.held is not None else None
+        if held is None:
+            held = CountedPods(self.counts)
+            self.held = ref(held)
+        return held
+
+    @property
+    def is_unused(self) -> bool:
+        return self.held is None or self.held() is None
+
 
 class PodClasses:
-    """The classes met so far and the predicates that are counted."""
+    """The classes of the known shapes, and the predicates that are counted."""
 
-    __slots__ = ("_any", "_by_label", "_classes", "_counted", "_shapes", "_with_label")
+    __slots__ = ("_any", "_by_label", "_classes", "_counted", "_with_label")
 
     def __init__(self) -> None:
-        self._classes: Interner[LabelClass] = Interner()
-        self._shapes: list[list[Shape]] = []  # by class
-        self._with_label: dict[Label, list[int]] = {}  # classes by label
+        self._classes: dict[LabelClass, list[Shape]] = {}
+        self._with_label: dict[Label, dict[LabelClass, None]] = {}
         self._counted: dict[Hashable, _Counted] = {}
         self._by_label: dict[Label, list[_Counted]] = {}
         self._any: list[_Counted] = []
 
-    def code(self, metadata: ObjectMeta) -> int:
-        labels = tuple(sorted(metadata.labels.items()))
-        code = self._classes.intern((metadata.namespace, labels, metadata.deletionTimestamp is not None))
-        if code == len(self._shapes):
-            self._shapes.append([])
-            for label in labels:
-                self._with_label.setdefault(label, []).append(code)
-        return code
-
     def add(self, shape: Shape) -> None:
         """Count the pods of a new shape where they belong."""
-        label_class = self._classes.values[shape.label_class]
+        label_class = shape.label_class
         filed = (counted for label in label_class[1] for counted in self._by_label.get(label, ()))
         shape.tracked.extend(c.counts for c in (*self._any, *filed) if c.includes(label_class))
-        self._shapes[shape.label_class].append(shape)
+        shapes = self._classes.get(label_class)
+        if shapes is None:
+            shapes = self._classes[label_class] = []
+            for label in label_class[1]:
+                self._with_label.setdefault(label, {})[label_class] = None
+        shapes.append(shape)
 
-    def forget(self, shapes: set[Shape]) -> None:
-        for code in {shape.label_class for shape in shapes}:
-            self._shapes[code] = [shape for shape in self._shapes[code] if shape not in shapes]
+    def forget(self, shapes: Set[Shape]) -> None:
+        """Forget shapes, the classes that no other shape has, and predicates that are not asked about any more."""
+        for label_class in {shape.label_class for shape in shapes}:
+            left = [shape for shape in self._classes[label_class] if shape not in shapes]
+            if left:
+                self._classes[label_class] = left
+                continue
+            del self._classes[label_class]
+            for label in label_class[1]:
+                filed = self._with_label[label]
+                del filed[label_class]
+                if not filed:
+                    del self._with_label[label]
+        self._forget_unused()
+
+    def _forget_unused(self) -> None:
+        unused = {key: counted for key, counted in self._counted.items() if counted.is_unused}
+        if not unused:
+            return
+        for key, counted in unused.items():
+            del self._counted[key]
+            for label in dict.fromkeys(counted.needs or ()):
+                filed = [other for other in self._by_label[label] if other is not counted]
+                if filed:
+                    self._by_label[label] = filed
+                else:
+                    del self._by_label[label]
+        self._any = [counted for counted in self._any if not counted.is_unused]
+        dropped = {id(counted.counts) for counted in unused.values()}
+        for shape in self._every_shape():
+            left = [counts for counts in shape.tracked if id(counts) not in dropped]
+            if len(left) != len(shape.tracked):
+                shape.tracked = left
+                shape.twins.clear()
+
+    def _every_shape(self) -> Iterator[Shape]:
+        return (shape for shapes in self._classes.values() for shape in shapes)
 
     def count(
         self, key: Hashable, predicate: PodPredicate, needs: tuple[Label, ...] | None, reads_namespaces: bool
-    ) -> PodCounts:
+    ) -> CountedPods:
         counted = self._counted.get(key)
         if counted is None:
             counted = self._counted[key] = _Counted(predicate, needs, reads_namespaces)
@@ -206,27 +255,27 @@ class PodClasses:
             for label in dict.fromkeys(needs or ()):
                 self._by_label.setdefault(label, []).append(counted)
             self._count_all(counted)
-        return counted.counts
+        return counted.hold()
 
     def namespaces_changed(self) -> None:
         """Count again, into the same counts, for predicates that read namespace labels."""
         for counted in self._counted.values():
             if counted.reads_namespaces:
-                for shape in (shape for shapes in self._shapes for shape in shapes):
+                for shape in self._every_shape():
                     if counted.counts in shape.tracked:
                         shape.tracked.remove(counted.counts)
                 counted.counts.on.clear()
                 self._count_all(counted)
 
     def _count_all(self, counted: _Counted) -> None:
-        for code in self._candidates(counted.needs):
-            if counted.includes(self._classes.values[code]):
-                for shape in self._shapes[code]:
+        for label_class in self._candidates(counted.needs):
+            if counted.includes(label_class):
+                for shape in self._classes[label_class]:
                     shape.tracked.append(counted.counts)
                     for slot, pods in shape.slots.items():
                         counted.counts.change(slot, pods)
 
-    def _candidates(self, needs: tuple[Label, ...] | None) -> Iterable[int]:
+    def _candidates(self, needs: tuple[Label, ...] | None) -> Iterable[LabelClass]:
         if needs is None:
-            return range(len(self._classes))
-        return {code: None for label in needs for code in self._with_label.get(label, ())}
+            return self._classes
+        return {label_class: None for label in needs for label_class in self._with_label.get(label, ())}

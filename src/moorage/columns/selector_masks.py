@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.codes import CodeReader, resized
 from moorage.columns.node_table import NodeTable
 from moorage.match.label_selector import Selector
 from moorage.match.node_selector import (
@@ -42,20 +43,21 @@ _ABSENT = {EXISTS: False, DOES_NOT_EXIST: True}
 class LabelPredicate:
     """One requirement on a label."""
 
-    __slots__ = ("_answers", "_column", "_requirement")
+    __slots__ = ("_answers", "_column", "_reader", "_requirement")
 
     def __init__(self, requirement: Requirement, nodes: NodeTable) -> None:
         self._requirement = requirement
         self._column = nodes.label(requirement.key)
+        self._reader = CodeReader(self._column.values)
         self._answers: Mask = np.zeros(0, np.bool_)
 
     def mask(self) -> Mask:
-        if len(self._answers) != len(self._column.values):
+        if self._reader.is_behind:
             self._learn()
         return self._answers[self._column.codes]
 
     def at(self, slot: int) -> bool:
-        if len(self._answers) != len(self._column.values):
+        if self._reader.is_behind:
             self._learn()
         return bool(self._answers[self._column.codes[slot]])
 
@@ -66,13 +68,15 @@ class LabelPredicate:
         listed = _LISTED.get(operator, _ABSENT.get(operator))
         if listed is None:
             key, match = requirement.key, requirement.match
-            new = values.values[len(self._answers) :]
-            fresh = np.fromiter((match({} if value is None else {key: value}) for value in new), np.bool_, len(new))
-            self._answers = np.concatenate([self._answers, fresh])
-            return
-        named: tuple[str | None, ...] = requirement.values if operator in _LISTED else (None,)
-        self._answers = np.full(len(values), not listed, np.bool_)
-        self._answers[[code for value in named if (code := values.code_of.get(value)) is not None]] = listed
+            self._answers = resized(self._answers, len(values))
+            for unread in self._reader.unread():
+                value = values.values[unread]
+                self._answers[unread] = match({} if value is None else {key: value})
+        else:
+            named: tuple[str | None, ...] = requirement.values if operator in _LISTED else (None,)
+            self._answers = np.full(len(values), not listed, np.bool_)
+            self._answers[[code for value in named if (code := values.code_of.get(value)) is not None]] = listed
+        self._reader.done()
 
 
 class NamePredicate:

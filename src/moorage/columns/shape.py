@@ -19,6 +19,7 @@ from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodSpec
 
 HostPort = tuple[str, str, int]  # (IP, protocol, port)
+LabelClass = tuple[str, tuple[tuple[str, str], ...], bool]  # namespace, labels, being deleted
 EVERY_ADDRESS = "0.0.0.0"
 
 
@@ -57,7 +58,6 @@ class Shape:
         self,
         number: int,
         pod: Pod,
-        label_class: int,
         node_name: str = "",
         claims: tuple[ClaimFacts, ...] = (),
         devices: tuple[DeviceClaimFacts, ...] = (),
@@ -69,7 +69,7 @@ class Shape:
         # The one node that will do; not spec.nodeName, so that a pod that has a node shares the shape of one without.
         self.node_name = node_name
         self.labels = pod.metadata.labels
-        self.label_class = label_class
+        self.label_class = label_class(pod.metadata)
         self.controller = controller_of(pod.metadata)
         self.priority = spec.priority or 0
         requests = pod_requests(spec)
@@ -119,6 +119,11 @@ class Shape:
 
 _MAX_TWINS = 64
 _NUMBERS = attrgetter("namespace", "priority", "taken", "non_zero_cpu", "non_zero_memory", "host_ports", "controller")
+
+
+def label_class(metadata: ObjectMeta) -> LabelClass:
+    """Return what label selectors read of a pod."""
+    return metadata.namespace, tuple(sorted(metadata.labels.items())), metadata.deletionTimestamp is not None
 
 
 def controller_of(metadata: ObjectMeta) -> tuple[str, str] | None:

@@ -1,17 +1,14 @@
-"""Grow arrays with one element per node slot together, and number distinct values so that arrays can hold them.
+"""Grow arrays with one element per node slot together.
 
-A slot is a node's index for as long as it lives; a removed node's slot is used again. A label column has the codes of
-one label key of all nodes; code 0 is a node without the label.
+A slot is a node's index for as long as it lives; a removed node's slot is used again. An array that is used no more
+is forgotten.
 """
 
-from collections.abc import Hashable
-from collections.abc import Set as AbstractSet
-from typing import Any, Generic, TypeVar
+from typing import Any
+from weakref import WeakSet, ref
 
 import numpy as np
 from numpy.typing import NDArray
-
-from moorage.model.types.node import Taint
 
 Column = NDArray[Any]
 
@@ -19,7 +16,7 @@ Column = NDArray[Any]
 class SlotArray:
     """One growing array, `values`, by slot."""
 
-    __slots__ = ("_fill", "values")
+    __slots__ = ("__weakref__", "_fill", "values")
 
     def __init__(self, capacity: int, dtype: Any, fill: int) -> None:
         self._fill = fill
@@ -42,6 +39,13 @@ class NamedArrays(dict[str, SlotArray]):
         array = self[name] = self._slots.array(np.int64, self._fill)
         return array
 
+    def forget_unused(self) -> None:
+        """Forget arrays that have no value anywhere and that are held nowhere else."""
+        for name in [name for name, array in self.items() if (array.values == self._fill).all()]:
+            array = ref(self.pop(name))
+            if (held := array()) is not None:
+                self[name] = held
+
 
 class Slots:
     """The slots in use, and the arrays that must have room for them."""
@@ -50,11 +54,11 @@ class Slots:
         self.capacity = capacity
         self._free: list[int] = []
         self._next = 0
-        self._arrays: list[SlotArray] = []
+        self._arrays: WeakSet[SlotArray] = WeakSet()
 
     def array(self, dtype: Any, fill: int = 0) -> SlotArray:
         array = SlotArray(self.capacity, dtype, fill)
-        self._arrays.append(array)
+        self._arrays.add(array)
         return array
 
     def take(self) -> int:
@@ -69,87 +73,3 @@ class Slots:
 
     def give_back(self, slot: int) -> None:
         self._free.append(slot)
-
-
-TaintSet = tuple[Taint, ...]
-T = TypeVar("T", bound=Hashable)
-
-
-class Interner(Generic[T]):
-    """Gives each distinct value a code, in order of first appearance."""
-
-    __slots__ = ("code_of", "values")
-
-    def __init__(self, *first: T) -> None:
-        self.values: list[T] = []
-        self.code_of: dict[T, int] = {}
-        for value in first:
-            self.intern(value)
-
-    def intern(self, value: T) -> int:
-        code = self.code_of.get(value)
-        if code is None:
-            code = self.code_of[value] = len(self.values)
-            self.values.append(value)
-        return code
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-
-class TaintSets:
-    """Distinct lists of taints, each in its node's order; code 0 is the empty list."""
-
-    __slots__ = ("_by_key", "sets")
-
-    def __init__(self) -> None:
-        self.sets: list[TaintSet] = []
-        self._by_key: Interner[tuple[tuple[str, str, str], ...]] = Interner()
-        self.intern(())
-
-    def intern(self, taints: TaintSet) -> int:
-        code = self._by_key.intern(tuple((taint.key, taint.value, taint.effect) for taint in taints))
-        if code == len(self.sets):
-            self.sets.append(taints)
-        return code
-
-
-ABSENT = 0
-
-
-class LabelColumn:
-    """The values of one label key, interned, and each slot's code."""
-
-    __slots__ = ("_codes", "_members", "key", "values")
-
-    def __init__(self, key: str, codes: SlotArray) -> None:
-        self.key = key
-        self.values: Interner[str | None] = Interner(None)
-        self._codes = codes
-        self._members: dict[int, set[int]] | None = None
-
-    @property
-    def codes(self) -> NDArray[np.int32]:
-        return self._codes.values
-
-    def set(self, slot: int, value: str | None) -> bool:
-        """Set a node's value; return whether the slot's code changed."""
-        code = ABSENT if value is None else self.values.intern(value)
-        old = int(self._codes.values[slot])
-        if old == code:
-            return False
-        self._codes.values[slot] = code
-        if self._members is not None:
-            self._members.get(old, set()).discard(slot)
-            if code != ABSENT:
-                self._members.setdefault(code, set()).add(slot)
-        return True
-
-    def members(self, code: int) -> AbstractSet[int]:
-        """Return the slots that have a value; kept from the first call on."""
-        if self._members is None:
-            self._members = {}
-            for slot, of_slot in enumerate(self._codes.values.tolist()):
-                if of_slot != ABSENT:
-                    self._members.setdefault(of_slot, set()).add(slot)
-        return self._members.get(code, set())

@@ -11,8 +11,8 @@ from typing import TypeVar
 import msgspec
 
 from moorage.columns.attachments import Attachments, VolumeId
-from moorage.columns.node_table import ChangeLog, NodeTable
-from moorage.columns.slots import Interner
+from moorage.columns.change_log import ChangeLog
+from moorage.columns.node_table import NodeTable
 from moorage.match.volumes.claims import (
     BIND_COMPLETED,
     READ_WRITE_ONCE_POD,
@@ -77,8 +77,7 @@ class Storage:
         self.attachments = Attachments(nodes.slots)
         self.decisions: dict[str, tuple[VolumeDecision, ...]] = {}  # by the pod's key
         self.users: dict[ClaimKey, dict[int, int]] = {}  # slot → pods
-        self.numbers: Interner[str] = Interner()  # of volumes; `changed` logs them
-        self.changed = ChangeLog()
+        self.changed: ChangeLog[str] = ChangeLog()  # names of volumes
         # Moves when drivers or what is left in their pools changes.
         self.capacity_generation = 0
         self._by_class: dict[str, dict[str, None]] = {}
@@ -147,7 +146,7 @@ class Storage:
             if new.spec.claimRef is not None:
                 reference = (new.spec.claimRef.namespace, new.spec.claimRef.name)
                 self._by_reference.setdefault(reference, {})[name] = None
-        self.changed.note(self.numbers.intern(name))
+        self.changed.note(name)
         self._count_again(self._claims_on.get(name, ()))
         for attachment in self._held_of.get(name, {}).values():
             self._release_hold(attachment.metadata.name)

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.columns.slots import LabelColumn
+from moorage.columns.codes import LabelColumn
 from moorage.lint.report.form import counted
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.groups import refused_nodes

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.codes import Interner
 from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
 from moorage.columns.devices.use import DevicePromises, DeviceUse, holder_of
 from moorage.columns.node_table import NodeTable
-from moorage.columns.slots import Interner
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
@@ -39,7 +39,9 @@ from moorage.model.types.pod import Pod
 from moorage.model.well_known.annotations import EXTENDED_RESOURCE_CLAIM
 
 DeviceObject = ResourceSlice | DeviceClass | ResourceClaim | DeviceTaintRule
-_MAX_CODES = 1 << 16
+# As long as there are fewer codes than this, and than this many for each node, those out of use are kept.
+_FEW_CODES = 256
+_CODES_PER_NODE = 4
 
 
 class Devices:
@@ -233,7 +235,7 @@ class Devices:
         """Derive the codes of the nodes that changed."""
         if not self._stale:
             return
-        if len(self._interned) > _MAX_CODES:
+        if len(self._interned) > max(_FEW_CODES, _CODES_PER_NODE * len(self._nodes)):
             self._interned = Interner(())
             self.code_generation += 1
             self._stale.update(self._nodes.slot_of.values())

@@ -9,14 +9,15 @@ and pod again.
 """
 
 from bisect import bisect, insort
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from moorage.columns.codes import Interner
 from moorage.columns.devices.use import DeviceUse
 from moorage.columns.node_table import NodeTable
 from moorage.columns.selector_masks import NodePredicate, selector_predicate
-from moorage.columns.slots import Interner
 from moorage.match.devices.allocation.features import AllocatorFeatures
 from moorage.match.devices.allocation.pools import DevicePool, gather_pool, in_order, preference
 from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedSlice
@@ -45,7 +46,7 @@ class Pool:
         self.published: tuple[PublishedSlice, ...] = ()
         self._gathered: dict[AllocatorFeatures, DevicePool | None] = {}
 
-    def settle(self, contents: Interner[bytes], rules: Rules, gates: GateSet) -> None:
+    def settle(self, contents: "Contents", rules: Rules, gates: GateSet) -> None:
         """Derive the rest after the slices changed."""
         self.slices = dict(sorted(self.slices.items()))
         self.published = tuple(PublishedSlice(slice_, gates, rules.values()) for slice_ in self.slices.values())
@@ -66,7 +67,14 @@ class Pool:
                 devices.append((msgspec.structs.replace(device, name="", taints=timeless), twin))
             age = generations.index(spec.pool.generation)  # which one is newer matters, not by how much
             encoded.append((age, spec.pool.resourceSliceCount, spec.sharedCounters, devices))
-        self.content = contents.intern(_ENCODER.encode((self.id[0], encoded)))
+        self.leave(contents)
+        self.content = contents.take(_ENCODER.encode((self.id[0], encoded)))
+
+    def leave(self, contents: "Contents") -> None:
+        """Give the number of the content back."""
+        if self.content >= 0:
+            contents.give_back(self.content)
+            self.content = -1
 
     def _troubles_others(self) -> bool:
         """Return whether other nodes see it: those with shared counters are, and matter if something is wrong."""
@@ -92,6 +100,35 @@ class Pool:
         )
 
 
+class Contents:
+    """Numbers the contents that pools have; numbers are not used again, so that one means the same for ever."""
+
+    __slots__ = ("_content_of", "_last", "_number_of", "_pools")
+
+    def __init__(self) -> None:
+        self._last = 0
+        self._number_of: dict[bytes, int] = {}
+        self._content_of: dict[int, bytes] = {}
+        self._pools: Counter[int] = Counter()
+
+    def take(self, content: bytes) -> int:
+        number = self._number_of.get(content)
+        if number is None:
+            self._last += 1
+            number = self._number_of[content] = self._last
+            self._content_of[number] = content
+        self._pools[number] += 1
+        return number
+
+    def give_back(self, number: int) -> None:
+        self._pools[number] -= 1
+        if not self._pools[number]:
+            del self._pools[number], self._number_of[self._content_of.pop(number)]
+
+    def __len__(self) -> int:
+        return len(self._number_of)
+
+
 class PublishedPools:
     """All pools, filed by the node that they are local to. The `set` and `remove` methods return what changed."""
 
@@ -101,7 +138,7 @@ class PublishedPools:
         self._pools: dict[PoolId, Pool] = {}
         self._pool_of: dict[str, PoolId] = {}  # by the slice's name
         self._local: dict[str, dict[PoolId, Pool]] = {}  # by the node's name
-        self._contents: Interner[bytes] = Interner()
+        self._contents = Contents()
         self.wide: dict[PoolId, Pool] = {}
 
     def get(self, identity: PoolId) -> Pool | None:
@@ -147,14 +184,20 @@ class PublishedPools:
     def _file(self, pool: Pool) -> set[str]:
         affected = {pool.node}
         if pool.node is not None:
-            del self._filed(pool.node)[pool.id]
+            self._unfile(pool, pool.node)
         if pool.slices:
             pool.settle(self._contents, self._rules, self._gates)
             self._filed(pool.node or "")[pool.id] = pool
             affected.add(pool.node)
         else:
+            pool.leave(self._contents)
             del self._pools[pool.id]
         return {node for node in affected if node is not None}
+
+    def _unfile(self, pool: Pool, node: str) -> None:
+        del self._filed(node)[pool.id]
+        if node and not self._local[node]:
+            del self._local[node]
 
     def _filed(self, node: str) -> dict[PoolId, Pool]:
         return self._local.setdefault(node, {}) if node else self.wide
@@ -173,6 +216,7 @@ class WidePools:
         self._nodes = nodes
         self._gates = gates
         self._predicates: dict[bytes, NodePredicate] = {}
+        self._earlier: dict[bytes, NodePredicate] = {}  # those of before the last change
         self._order: list[PoolId] | None = None
         self._examples: tuple[Pool, ...] = ()  # of each selection one pool
         # Of each selection which slices a node sees, or which of their devices; 0 is nothing.
@@ -183,6 +227,7 @@ class WidePools:
     def changed(self) -> None:
         """Derive everything again, because a slice of a wide pool changed; all slots must be looked at again."""
         self._order = None
+        self._earlier, self._predicates = self._predicates or self._earlier, {}
         self._parts = Interner(())
         self._part_of.clear()
         self._gathered.clear()
@@ -246,8 +291,10 @@ class WidePools:
         key = _ENCODER.encode(selector)
         predicate = self._predicates.get(key)
         if predicate is None:
-            matcher = compile_node_selector(selector, self._gates)
-            predicate = self._predicates[key] = selector_predicate(matcher, self._nodes)
+            predicate = self._earlier.get(key)
+            if predicate is None:
+                predicate = selector_predicate(compile_node_selector(selector, self._gates), self._nodes)
+            self._predicates[key] = predicate
         return predicate.at(slot)
 
 

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage.columns.change_log import ChangeLog
 from moorage.columns.cluster import Cluster
-from moorage.columns.node_table import ChangeLog
-from moorage.columns.slots import ABSENT, LabelColumn
+from moorage.columns.codes import ABSENT, LabelColumn
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Scores
 
 Trait = NDArray[np.int64]
@@ -63,7 +63,8 @@ def too_many(changed: int, capacity: int) -> bool:
 
 def has_small_domains(column: LabelColumn, nodes: int) -> bool:
     """Return whether a key has nearly as many values as there are nodes, too many for a trait."""
-    return len(column.values) > _FEW_DOMAINS and len(column.values) * _FEW_NODES > nodes
+    domains = column.values.in_use
+    return domains > _FEW_DOMAINS and domains * _FEW_NODES > nodes
 
 
 class Following:
@@ -77,7 +78,7 @@ class Following:
     def __init__(self) -> None:
         self._position = -1
         self.is_idle = False  # whether there is nothing to count
-        self.touched = ChangeLog()
+        self.touched: ChangeLog[int] = ChangeLog()
 
     def catch_up(self, cluster: Cluster) -> None:
         changes = cluster.nodes.changes

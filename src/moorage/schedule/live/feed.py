@@ -119,7 +119,9 @@ class SurroundingsFeed:
             self._storage_gone(kind, old, now)
         elif isinstance(old, PodDisruptionBudget):
             self._scheduler.budgets.remove(old.metadata.namespace, old.metadata.name)
-        elif not isinstance(old, Namespace):  # nothing is left in a namespace that is gone
+        elif isinstance(old, Namespace):  # nothing is left in it
+            self._scheduler.cluster.remove_namespace(old.metadata.name)
+        else:
             self._select(kind, old.metadata.namespace, old.metadata.name, None)
 
     # -- devices ------------------------------------------------------------------------------------------------------

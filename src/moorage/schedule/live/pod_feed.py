@@ -13,7 +13,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.schedule.cycle import Bind, Scheduler
 
-SHAPES_TO_SPARE = 10_000
+SHAPES_TO_SPARE = 1_000
 # All that a shape is made of, except the node's name, which is no part of it.
 _SPEC = attrgetter(
     "containers",

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import ABSENT
 from moorage.columns.owned_terms import TermKind
 from moorage.columns.pod_classes import DomainCounts, Label, PodCounts, label_needed
 from moorage.columns.shape import Shape
-from moorage.columns.slots import ABSENT
 from moorage.match.comparison import shown
 from moorage.match.pod_affinity import PodAffinityTermMatcher, compile_pod_affinity
 from moorage.model.types.pod import Pod

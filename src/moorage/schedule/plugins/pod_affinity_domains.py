@@ -10,10 +10,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 import numpy as np
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import ABSENT, LabelColumn
 from moorage.columns.owned_terms import OwnedTerm, TermKind, term_key
 from moorage.columns.pod_classes import DomainCounts, PodCounts, label_needed
 from moorage.columns.shape import Shape
-from moorage.columns.slots import ABSENT, LabelColumn
 from moorage.match.pod_affinity import PodAffinityTermMatcher, PodAffinityTerms
 from moorage.schedule.framework.wide import Following, Trait, has_small_domains
 
@@ -74,10 +74,10 @@ class AffinityWant(Following):
     def is_current(self, cluster: Cluster) -> bool:
         if self._namespace_generation != cluster.namespace_generation:
             return False
-        if self._terms_known != cluster.affinity_terms.count:
-            if len(self._terms_about_this(cluster)) != len(self.existing_terms):
+        if self._terms_known != cluster.affinity_terms.generation:
+            if self._terms_about_this(cluster) != self.existing_terms:
                 return False
-            self._terms_known = cluster.affinity_terms.count
+            self._terms_known = cluster.affinity_terms.generation
         return True
 
     def _terms_about_this(self, cluster: Cluster) -> list[OwnedTerm]:
@@ -92,7 +92,7 @@ class AffinityWant(Following):
         nodes = cluster.nodes
         self._said.clear()
         self._namespace_generation = cluster.namespace_generation
-        self._terms_known = cluster.affinity_terms.count
+        self._terms_known = cluster.affinity_terms.generation
         self.existing_terms = self._terms_about_this(cluster)
         required = self.terms.required_affinity
         self.matches_itself = all(is_about(term, self.namespace, self.labels, cluster) for term in required)

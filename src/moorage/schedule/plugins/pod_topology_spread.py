@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import ABSENT
 from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.shape import Shape
-from moorage.columns.slots import ABSENT
 from moorage.match.comparison import shown
 from moorage.match.label_selector import Selector, compile_label_selector, compile_label_set, conjunction
 from moorage.match.node_selector import compile_required_node_affinity

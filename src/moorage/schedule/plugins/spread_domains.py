@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import ABSENT, CodeReader, LabelColumn, resized
 from moorage.columns.pod_classes import DomainCounts, PodCounts, label_needed
 from moorage.columns.selector_masks import NodePredicate, required_predicate
 from moorage.columns.shape import Shape
-from moorage.columns.slots import ABSENT, LabelColumn, TaintSet
 from moorage.match.label_selector import Selector, compile_label_set, conjunction
 from moorage.match.node_selector import RequiredNodeAffinity
 from moorage.match.tolerations import TolerationSet
@@ -41,11 +41,13 @@ class DefaultSelectors:
     def set_service(self, namespace: str, name: str, selector: Mapping[str, str] | None) -> None:
         """Set a Service's selector; None if the Service is gone."""
         self.version += 1
-        of_namespace = self._services.setdefault(namespace, {})
         if selector:
-            of_namespace[name] = dict(selector)
-        else:
-            of_namespace.pop(name, None)
+            self._services.setdefault(namespace, {})[name] = dict(selector)
+            return
+        of_namespace = self._services.get(namespace, {})
+        of_namespace.pop(name, None)
+        if not of_namespace:
+            self._services.pop(namespace, None)
 
     def set_controller(self, kind: str, namespace: str, name: str, selector: Selector | None) -> None:
         """Set a controller's selector, None if it is gone; kinds of others are ignored."""
@@ -139,7 +141,10 @@ class BalancedDomains(DomainCounts):
         if code == ABSENT:
             return
         before = self._nodes.get(code, 0)
-        self._nodes[code] = before + by
+        if before + by:
+            self._nodes[code] = before + by
+        else:
+            del self._nodes[code]
         if before == 0 or before + by == 0:
             self.domains += by
             self._note(int(self.counts[code]), by)
@@ -166,6 +171,7 @@ class TaintPredicate:
     def __init__(self, tolerations: TolerationSet, cluster: Cluster) -> None:
         self._tolerations = tolerations
         self._nodes = cluster.nodes
+        self._reader = CodeReader(cluster.nodes.taint_sets.codes)
         self._answers: Mask = np.zeros(0, np.bool_)
 
     def mask(self) -> Mask:
@@ -175,11 +181,12 @@ class TaintPredicate:
         return bool(self._learned()[self._nodes.taints[slot]])
 
     def _learned(self) -> Mask:
-        sets: list[TaintSet] = self._nodes.taint_sets.sets
-        known = len(self._answers)
-        if known != len(sets):
-            fresh = [not self._tolerations.untolerated(taints, HARD_EFFECTS) for taints in sets[known:]]
-            self._answers = np.concatenate([self._answers, np.array(fresh, np.bool_)])
+        if self._reader.is_behind:
+            sets = self._nodes.taint_sets.sets
+            self._answers = resized(self._answers, len(sets))
+            for code in self._reader.unread():
+                self._answers[code] = not self._tolerations.untolerated(sets[code], HARD_EFFECTS)
+            self._reader.done()
         return self._answers
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import CodeReader, TaintSet, TaintSets, resized
 from moorage.columns.node_table import NodeTable
 from moorage.columns.shape import Shape
-from moorage.columns.slots import TaintSet
 from moorage.match.comparison import ABSENT, CANONICAL_INTEGER, DIFFERS, Unreadable, value_gap, with_obstacle
 from moorage.match.evaluation.accounts import Account, Undecided
 from moorage.match.operators import TOLERATION, comparison_of, comparisons_in
@@ -67,17 +67,18 @@ def untolerated_reason(taint: Taint, tolerations: TolerationSet) -> str:
 
 
 class _Want:
-    """The compiled tolerations and, per taint list met so far, the first untolerated taint and the soft count.
+    """The compiled tolerations and, per taint list that a node has, the first untolerated taint and the soft count.
 
-    Where expressions are expensive, lists that no node has are not asked about, and `gave_up` tells that a budget did
-    not suffice for all others.
+    `gave_up` tells that a budget did not suffice for all lists, where expressions are expensive.
     """
 
     __slots__ = (
         "_evaluations",
+        "_learned",
         "_numeric",
+        "_read",
         "_reading",
-        "_unasked",
+        "_sets",
         "_unread",
         "_unread_on",
         "all",
@@ -88,68 +89,58 @@ class _Want:
         "soft_counts",
     )
 
-    def __init__(self, every: TolerationSet, soft: TolerationSet, evaluations: Counter[tuple[str, str]]) -> None:
+    def __init__(
+        self, every: TolerationSet, soft: TolerationSet, sets: TaintSets, evaluations: Counter[tuple[str, str]]
+    ) -> None:
         self.all = every
         self._evaluations = evaluations
         self._numeric = [m for m in every.matchers if m.toleration.operator in NUMERIC_OPERATORS and not m.never]
         self.soft = soft
+        self._sets = sets
+        self._learned, self._read = CodeReader(sets.codes), CodeReader(sets.codes)
         self.first: list[Taint | None] = []
         self.passes: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.soft_counts: NDArray[np.int64] = np.zeros(0, np.int64)
         self.gave_up = False
-        self._unasked: set[int] = set()
         self._reading = [
             m
             for m in every.matchers
             if not m.never and (m.toleration.expression or comparison_of(m.toleration.operator, TOLERATION))
         ]
-        #: By value that cannot be compared: what logs say of it, and the codes of the taint lists that have it.
-        self._unread: dict[Unreadable, tuple[dict[str, str], list[int]]] = {}
-        self._unread_on: tuple[int, int, list[UnreadableOn]] = (0, -1, [])
+        #: By code: the values in that list that cannot be compared, and what logs say of each.
+        self._unread: dict[int, dict[Unreadable, dict[str, str]]] = {}
+        self._unread_on: tuple[int, list[UnreadableOn]] = (-1, [])
 
-    def learn(self, cluster: Cluster) -> None:
+    def learn(self) -> None:
         """Evaluate the taint lists that appeared since the last time. Raises Undecided."""
-        sets = cluster.nodes.taint_sets.sets
-        if self._unasked and not self._unasked.isdisjoint(_in_use(cluster)):
-            self.first, self._unasked = [], set()
-            self._unread, self._unread_on = {}, (0, -1, [])
-        if len(self.first) == len(sets):
+        if not self._learned.is_behind:
             return
-        first = self._ask_all(cluster) if self.all.account is not None else self._ask(sets[len(self.first) :])
-        self.first = [*self.first, *first]
-        self.passes = np.fromiter((taint is None for taint in self.first), np.bool_, len(sets))
-        counts = [
-            sum(
-                t.effect == PREFER_NO_SCHEDULE and code not in self._unasked and not self.soft.tolerates(t)
-                for t in taints
-            )
-            for code, taints in enumerate(sets)
-        ]
-        self.soft_counts = np.array(counts, np.int64)
+        sets, codes = self._sets.sets, self._learned.unread()
+        first = self._ask_patiently(codes) if self.all.account is not None else [self._ask(sets[c]) for c in codes]
+        self.first += [None] * (len(sets) - len(self.first))
+        self.passes = resized(self.passes, len(sets))
+        self.soft_counts = resized(self.soft_counts, len(sets))
+        for code, taint in zip(codes, first, strict=True):
+            self.first[code] = taint
+            self.passes[code] = taint is None
+            soft = (t for t in sets[code] if t.effect == PREFER_NO_SCHEDULE)
+            self.soft_counts[code] = sum(not self.soft.tolerates(t) for t in soft)
+        self._learned.done()
 
-    def _ask(self, sets: list[TaintSet]) -> list[Taint | None]:
-        """Return the first untolerated taint of each list."""
-        first: list[Taint | None] = []
-        for taints in sets:
-            if self._numeric:
-                self._count(taints)
-            hard = (taint for taint in taints if taint.effect in _HARD)
-            first.append(next((taint for taint in hard if not self.all.tolerates(taint)), None))
-        return first
+    def _ask(self, taints: TaintSet) -> Taint | None:
+        """Return the first untolerated taint of a list."""
+        if self._numeric:
+            self._count(taints)
+        hard = (taint for taint in taints if taint.effect in _HARD)
+        return next((taint for taint in hard if not self.all.tolerates(taint)), None)
 
-    def _ask_all(self, cluster: Cluster) -> list[Taint | None]:
+    def _ask_patiently(self, codes: list[int]) -> list[Taint | None]:
         """Ask about every list of taints, as `_ask`, before raising Undecided for those without an answer."""
-        sets, known = cluster.nodes.taint_sets.sets, len(self.first)
-        used = _in_use(cluster) if self.all.is_expensive else None
         first: list[Taint | None] = []
         undecided: dict[Account, None] = {}
-        for code, taints in enumerate(sets[known:], known):
-            if used is not None and code not in used:
-                self._unasked.add(code)
-                first.append(taints[0] if taints else None)
-                continue
+        for taints in (self._sets.sets[code] for code in codes):
             try:
-                first += self._ask([taints])
+                first.append(self._ask(taints))
                 for taint in taints:
                     if taint.effect == PREFER_NO_SCHEDULE:
                         self.soft.tolerates(taint)
@@ -158,7 +149,6 @@ class _Want:
                 if all(account.is_full for account in undecided):
                     break
         if undecided:
-            self._unasked = {code for code in self._unasked if code < known}
             raise Undecided(undecided)
         blocking = [taint for taint in first if taint is not None]
         self.gave_up |= self.all.is_expensive and any(self.all.gave_up(taint) for taint in blocking)
@@ -168,29 +158,37 @@ class _Want:
         """Return the taints that a toleration cannot compare, or for which an expression failed."""
         if not self._reading:
             return []
-        seen, generation, found = self._unread_on
-        if seen != len(self.first):
-            self._read(nodes.taint_sets.sets, min(seen, len(self.first)))
-        if seen != len(self.first) or generation != nodes.generation:
-            used, found = set(np.unique(nodes.taints[nodes.alive]).tolist()), []
-            for one, (facts, codes) in self._unread.items():
-                if not used.isdisjoint(codes):
-                    found.append(UnreadableOn(one, np.flatnonzero(np.isin(nodes.taints, codes) & nodes.alive), facts))
-                    if len(found) == MAX_UNREADABLE_TOLD:
-                        break
-            self._unread_on = len(self.first), nodes.generation, found
-        return found
+        if self._read.is_behind:
+            for code in self._read.unread():
+                self._unread.pop(code, None)
+                if not self._learned.is_behind:
+                    self._note_unreadable(code)
+            if not self._learned.is_behind:
+                self._read.done()
+            self._unread_on = (-1, [])
+        if self._unread_on[0] != nodes.generation:
+            self._unread_on = nodes.generation, self._unreadable_on(nodes)
+        return self._unread_on[1]
 
-    def _read(self, sets: list[TaintSet], seen: int) -> None:
-        for code in range(seen, len(self.first)):
-            for taint in sets[code]:
-                for matcher in self._reading:
-                    found = matcher.unreadable(taint)
-                    if found is not None:
-                        facts = taint_facts(taint, matcher.toleration)
-                        codes = self._unread.setdefault(found, (facts, []))[1]
-                        if code not in codes[-1:]:
-                            codes.append(code)
+    def _note_unreadable(self, code: int) -> None:
+        for taint in self._sets.sets[code]:
+            for matcher in self._reading:
+                value = matcher.unreadable(taint)
+                if value is not None:
+                    self._unread.setdefault(code, {}).setdefault(value, taint_facts(taint, matcher.toleration))
+
+    def _unreadable_on(self, nodes: NodeTable) -> list[UnreadableOn]:
+        """Return some of the values, each with all nodes that have it."""
+        by_value: dict[Unreadable, tuple[dict[str, str], list[int]]] = {}
+        used = set(np.unique(nodes.taints[nodes.alive]).tolist())
+        for code in sorted(used.intersection(self._unread)):
+            for value, facts in self._unread[code].items():
+                if value in by_value or len(by_value) < MAX_UNREADABLE_TOLD:
+                    by_value.setdefault(value, (facts, []))[1].append(code)
+        return [
+            UnreadableOn(value, np.flatnonzero(np.isin(nodes.taints, codes) & nodes.alive), facts)
+            for value, (facts, codes) in by_value.items()
+        ]
 
     def _count(self, taints: TaintSet) -> None:
         for taint in taints:
@@ -199,11 +197,6 @@ class _Want:
                     unreadable = matcher.unreadable(taint) is not None
                     result = "unreadable" if unreadable else "match" if matcher.match(taint) else "no match"
                     self._evaluations[matcher.toleration.operator, result] += 1
-
-
-def _in_use(cluster: Cluster) -> set[int]:
-    """Return the codes of the taint lists that nodes have."""
-    return set(np.unique(cluster.nodes.taints[cluster.nodes.alive]).tolist())
 
 
 def _verdict_changed(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
@@ -246,6 +239,7 @@ class TaintToleration(Plugin[_Want]):
             want = wants[tolerations] = _Want(
                 compile_tolerations(tolerations, self._gates, self.programs, self._failed, _COMPONENT),
                 compile_tolerations(soft, self._gates, self.programs, self._failed),
+                cluster.nodes.taint_sets,
                 self.numeric_evaluations,
             )
         return Prepared(want)
@@ -257,15 +251,15 @@ class TaintToleration(Plugin[_Want]):
         self.evaluation_errors += 1
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
-        want.learn(cluster)
+        want.learn()
         return want.passes[cluster.nodes.taints]
 
     def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        want.learn(cluster)
+        want.learn()
         return bool(want.passes[cluster.nodes.taints[slot]])
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
-        want.learn(cluster)
+        want.learn()
         code = int(cluster.nodes.taints[slot])
         first = want.first[code]
         if first is None:
@@ -279,7 +273,7 @@ class TaintToleration(Plugin[_Want]):
         )
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
-        want.learn(cluster)
+        want.learn()
         counted: Counter[str] = Counter()
         nodes_with = np.bincount(cluster.nodes.taints[slots], minlength=len(want.first))
         for code in np.flatnonzero(nodes_with).tolist():
@@ -292,9 +286,9 @@ class TaintToleration(Plugin[_Want]):
         return want.unreadable(cluster.nodes)
 
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
-        want.learn(cluster)
+        want.learn()
         return want.soft_counts[cluster.nodes.taints]
 
     def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
-        want.learn(cluster)
+        want.learn()
         return int(want.soft_counts[cluster.nodes.taints[slot]])

@@ -14,7 +14,9 @@ from moorage.match.label_selector import Selector
 from moorage.match.node_selector import NodeSelectorMatcher, RequiredNodeAffinity, label_obstacle
 from moorage.schedule.framework.plugin import MAX_UNREADABLE_TOLD, ChosenSlots, UnreadableOn
 
-_ANSWERS_KEPT = 65_536
+_ANSWERS_KEPT = 1024  # at least, and this many
+_ANSWERS_PER_NODE = 2
+_Values = tuple[str | None, ...]
 
 
 class UnreadableLabels:
@@ -27,7 +29,7 @@ class UnreadableLabels:
         self._keys: tuple[str, ...] = ()
         self._reads_names = False
         self._kept: tuple[int, list[UnreadableOn]] = (-1, [])
-        self._answers: dict[bytes, Unreadable | None] = {}  # by the codes of a node's values
+        self._answers: dict[_Values, Unreadable | None] = {}
         if reader.compares:
             selectors, self._reads_names = _selectors(reader)
             self._keys = tuple({r.key: None for selector in selectors for r in selector.requirements})
@@ -63,15 +65,20 @@ class UnreadableLabels:
 
     def _ask(self, slots: ChosenSlots) -> tuple[list[Unreadable | None], NDArray[np.intp]]:
         """Return an answer for each distinct combination of values, and which of them is each slot's."""
-        columns = [self._nodes.label(key).codes[slots] for key in self._keys]
-        rows = np.stack([*columns, slots.astype(np.int32)] if self._reads_names else columns, axis=1)
+        columns = [self._nodes.label(key) for key in self._keys]
+        codes = [column.codes[slots] for column in columns]
+        rows = np.stack([*codes, slots.astype(np.int32)] if self._reads_names else codes, axis=1)
         unique, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        if len(self._answers) > max(_ANSWERS_KEPT, _ANSWERS_PER_NODE * len(self._nodes)):
+            self._answers.clear()
         answers: list[Unreadable | None] = []
-        for row, index in zip(unique, first.tolist(), strict=True):
-            key = row.tobytes()
-            if key not in self._answers or self._reads_names:  # a slot may have got another node
-                if len(self._answers) >= _ANSWERS_KEPT:
-                    self._answers.clear()
+        for row, index in zip(unique.tolist(), first.tolist(), strict=True):
+            # By values, since the code of a value that no node has any more is used again.
+            key = tuple(column.values.values[code] for column, code in zip(columns, row, strict=False))
+            if self._reads_names:
+                answers.append(self.at(int(slots[index])))
+                continue
+            if key not in self._answers:
                 self._answers[key] = self.at(int(slots[index]))
             answers.append(self._answers[key])
         return answers, inverse.reshape(-1)

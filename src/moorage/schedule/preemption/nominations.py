@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster, PodRecord
+from moorage.columns.codes import Interner
 from moorage.columns.shape import Shape
-from moorage.columns.slots import Interner
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.events import EventKind, on
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Verdict

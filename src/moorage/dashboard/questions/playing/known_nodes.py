@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from moorage.admit.pod.tolerations import TAINT_EFFECTS, validate_taints
+from moorage.columns.codes import TaintSets
 from moorage.columns.node_table import NodeTable
-from moorage.columns.slots import TaintSets
 from moorage.model.names import label_key_errors, label_value_errors
 from moorage.model.types.node import Taint
 from moorage.plan.report.node_lists import natural
@@ -121,7 +121,7 @@ def _pasted_node(number: int, line: str, codes: TaintSets) -> tuple[KnownNode, l
         else:
             complaints.append(f"{word} is neither a taint (key=value:Effect) nor a label (key=value)")
     complaints += [str(error).replace("metadata.taints", "taints") for error in validate_taints(taints, "taints")]
-    return KnownNode(name, labels, tuple(taints), codes.intern(tuple(taints))), complaints
+    return KnownNode(name, labels, tuple(taints), codes.take(tuple(taints))), complaints
 
 
 def taint_parts(taint: Taint) -> dict[str, Any]:

@@ -83,23 +83,27 @@ class _Want:
         self.topology = topology
         self.epoch = 0
         self._position = -1
+        self._generation = topology.generation
 
     def catch_up(self, cluster: Cluster) -> None:
         """Update the pools with the volumes that changed."""
         changed = cluster.storage.changed
-        if not self.choosing or changed.position == self._position:
+        generation = self.topology.generation
+        if not self.choosing or (changed.position == self._position and generation == self._generation):
             return
         storage = cluster.storage
-        numbers = changed.since(self._position) if self._position >= 0 else None
+        self.topology.tidy(len(storage.volumes))
+        if self._generation != self.topology.generation:
+            self._generation, self._position = self.topology.generation, -1
+        names = changed.since(self._position) if self._position >= 0 else None
         self._position = changed.position
-        if numbers is None:
+        if names is None:
             self.epoch += 1
             for need in self.needs:
                 if need.pool is not None:
                     need.pool.fill(storage)
             return
-        for number in dict.fromkeys(numbers):
-            name = storage.numbers.values[number]
+        for name in dict.fromkeys(names):
             for need in self.needs:
                 if need.pool is not None:
                     concerned = need.pool.follow(name, storage.volumes.get(name))

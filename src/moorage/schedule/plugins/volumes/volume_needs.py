@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import Interner
 from moorage.columns.node_table import NodeTable
 from moorage.columns.pod_classes import Label, label_needed
 from moorage.columns.selector_masks import NodePredicate, SoleSlot, any_of, label_predicate, selector_predicate
-from moorage.columns.slots import Interner
 from moorage.columns.storage import Storage
 from moorage.match.comparison import Unreadable, with_obstacle
 from moorage.match.label_selector import compile_label_selector, conjunction
@@ -40,6 +40,8 @@ BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 _STORAGE = "storage"
+_FEW_CODES = 256
+_CODES_PER_VOLUME = 2
 
 
 def required_of(volume: PersistentVolume) -> NodeSelector | None:
@@ -51,18 +53,29 @@ class VolumeTopology:
     """From which nodes volumes can be reached, evaluated once per distinct node affinity, which has a code.
 
     Five thousand local disks have five thousand affinities, each for one host, so codes are filed under the label
-    values they ask for: a slot is asked only about those that name one of its labels. Kubernetes: CheckNodeAffinity.
+    values they ask for: a slot is asked only about those that name one of its labels. `generation` moves when all
+    codes are new, because most of the old ones were of volumes that are gone. Kubernetes: CheckNodeAffinity.
     """
 
     def __init__(self, nodes: NodeTable, gates: GateSet) -> None:
         self._nodes = nodes
         self._gates = gates
+        self.generation = 0
+        self._begin()
+
+    def _begin(self) -> None:
         self._codes: Interner[bytes] = Interner(b"")
         self._matchers: list[NodeSelectorMatcher | None] = [None]
         self._slots: list[tuple[int, Slots] | None] = [None]
         self._filed: dict[Label, list[int]] = {}
         self._filed_keys: dict[str, None] = {}
         self._unfiled: list[int] = []
+
+    def tidy(self, volumes: int) -> None:
+        """Begin again if there are many more codes than volumes."""
+        if len(self._codes) > _FEW_CODES + _CODES_PER_VOLUME * volumes:
+            self.generation += 1
+            self._begin()
 
     def code(self, required: NodeSelector | None) -> int:
         """Return the code of an affinity; `EVERYWHERE` for a volume without one."""

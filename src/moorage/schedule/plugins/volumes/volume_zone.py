@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
+from moorage.columns.codes import ABSENT
 from moorage.columns.shape import Shape
-from moorage.columns.slots import ABSENT
 from moorage.match.volumes.claims import TOPOLOGY_LABELS, ClaimFacts, ClaimState, claim_class
 from moorage.model.types.storage import PersistentVolume
 from moorage.model.well_known.labels import BETA_REGION, BETA_ZONE, REGION, ZONE
