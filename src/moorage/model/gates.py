@@ -8,112 +8,21 @@ still be turned off, because what happens when it is turned off and on again is 
 """
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 
 import msgspec
 
-
-class Component(StrEnum):
-    """The processes that read gates, each with values of its own, so that version skew can be reproduced."""
-
-    API_SERVER = "kube-apiserver"
-    SCHEDULER = "kube-scheduler"
-    CONTROLLER_MANAGER = "kube-controller-manager"
-    KUBELET = "kubelet"
-
-
-ALL_COMPONENTS = frozenset(Component)
-
-
-class Stage(StrEnum):
-    """How far a feature has come; `AllAlpha` and `AllBeta` set every gate of their stage that is not set by name."""
-
-    ALPHA = "ALPHA"
-    BETA = "BETA"
-    GA = "GA"
-
-
-#: Earlier minor versions let a gate be on without those that it needs.
-_FIRST_WITH_NEEDS = 35
-
-
-class Release(msgspec.Struct, frozen=True):
-    """What a Kubernetes release made of a gate: from this minor version on, this stage and this default.
-
-    From `locked_from` on it cannot be set to another value.
-    """
-
-    minor: int
-    stage: Stage
-    default: bool
-    locked_from: int | None = None
-
-
-class Gate(msgspec.Struct, frozen=True):
-    """One feature gate. `releases` is its history in Kubernetes, oldest first; empty if no release has it yet.
-
-    `needs` names the gates without which it cannot be on; `locked` gates cannot be set to another value.
-    """
-
-    name: str
-    stage: Stage
-    default: bool
-    components: frozenset[Component]
-    feature: str
-    releases: tuple[Release, ...] = ()
-    needs: tuple[str, ...] = ()
-    locked: bool = False
-
-    def accepted_from(self) -> int | None:
-        """Return the first minor version whose API server can accept the feature; None: no release so far."""
-        return self.releases[0].minor if self.releases else None
-
-    def accepted_by_default_from(self) -> int | None:
-        return next((release.minor for release in self.releases if release.default), None)
-
-    def in_release(self, minor: int) -> "Gate | None":
-        """Return the gate as a minor version of Kubernetes has it; None if that does not have it."""
-        past = [release for release in self.releases if release.minor <= minor]
-        if not past:
-            return None
-        stage, default, locked_from = past[-1].stage, past[-1].default, past[-1].locked_from
-        is_locked = locked_from is not None and locked_from <= minor
-        needs = self.needs if minor >= _FIRST_WITH_NEEDS else ()
-        return msgspec.structs.replace(self, stage=stage, default=default, locked=is_locked, needs=needs)
-
-
-def _alpha(minor: int) -> Release:
-    return Release(minor, Stage.ALPHA, default=False)
-
-
-def _beta(minor: int, *, on: bool = True) -> Release:
-    return Release(minor, Stage.BETA, default=on)
-
-
-def _ga(minor: int, *, locked_from: int | None = None) -> Release:
-    return Release(minor, Stage.GA, default=True, locked_from=locked_from)
-
-
-def _released(
-    name: str,
-    components: frozenset[Component],
-    feature: str,
-    releases: tuple[Release, ...],
-    needs: tuple[str, ...] = (),
-    locked: bool = False,
-) -> Gate:
-    """Return a gate as the newest Kubernetes release has it."""
-    newest = releases[-1]
-    return Gate(name, newest.stage, newest.default, components, feature, releases, needs, locked)
-
+from moorage.model.gate_types import ALL_COMPONENTS, alpha, beta, ga, released
+from moorage.model.gate_types import Component as Component
+from moorage.model.gate_types import Gate as Gate
+from moorage.model.gate_types import Stage as Stage
 
 _SERVER = frozenset({Component.API_SERVER})
 _SERVER_AND_SCHEDULER = _SERVER | {Component.SCHEDULER}
 _CONTROL_PLANE = _SERVER_AND_SCHEDULER | {Component.CONTROLLER_MANAGER}
 _DRA = ("DynamicResourceAllocation",)
 
-TAINT_TOLERATION_COMPARISON_OPERATORS = _released(
-    "TaintTolerationComparisonOperators", ALL_COMPONENTS, "operators Lt and Gt in tolerations", (_alpha(35),)
+TAINT_TOLERATION_COMPARISON_OPERATORS = released(
+    "TaintTolerationComparisonOperators", ALL_COMPONENTS, "operators Lt and Gt in tolerations", (alpha(35),)
 )
 SEMVER_COMPARISON_OPERATORS = Gate(
     "TaintTolerationNodeAffinitySemverComparisonOperators",
@@ -129,127 +38,127 @@ MATCH_LABEL_KEYS_IN_POD_AFFINITY = Gate(
     True,
     _SERVER,
     "matchLabelKeys and mismatchLabelKeys in pod affinity and anti-affinity",
-    (_alpha(29), _beta(31), _ga(33, locked_from=33)),
+    (alpha(29), beta(31), ga(33, locked_from=33)),
 )
-MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD = _released(
+MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD = released(
     "MatchLabelKeysInPodTopologySpread",
     _SERVER_AND_SCHEDULER,
     "matchLabelKeys in topology spread constraints",
-    (_alpha(25), _beta(27)),
+    (alpha(25), beta(27)),
 )
-MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE = _released(
+MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE = released(
     "MatchLabelKeysInPodTopologySpreadSelectorMerge",
     _SERVER_AND_SCHEDULER,
     "merging of a spread constraint's matchLabelKeys into its labelSelector when the pod is created",
-    (_beta(34),),
+    (beta(34),),
     needs=("MatchLabelKeysInPodTopologySpread",),
 )
-POD_TOPOLOGY_LABELS_ADMISSION = _released(
+POD_TOPOLOGY_LABELS_ADMISSION = released(
     "PodTopologyLabelsAdmission",
     _SERVER,
     "zone and region of their node as labels of bound pods",
-    (_alpha(33), _beta(35)),
+    (alpha(33), beta(35)),
 )
-DYNAMIC_RESOURCE_ALLOCATION = _released(
+DYNAMIC_RESOURCE_ALLOCATION = released(
     "DynamicResourceAllocation",
     ALL_COMPONENTS,
     "devices claimed by ResourceClaims",
-    (_alpha(26), _beta(32, on=False), _ga(34, locked_from=35)),
+    (alpha(26), beta(32, on=False), ga(34, locked_from=35)),
     locked=True,
 )
-DRA_ADMIN_ACCESS = _released(
+DRA_ADMIN_ACCESS = released(
     "DRAAdminAccess",
     _CONTROL_PLANE,
     "adminAccess in device requests",
-    (_alpha(32), _beta(34), _ga(36, locked_from=36)),
+    (alpha(32), beta(34), ga(36, locked_from=36)),
     needs=_DRA,
     locked=True,
 )
-DRA_CONSUMABLE_CAPACITY = _released(
+DRA_CONSUMABLE_CAPACITY = released(
     "DRAConsumableCapacity",
     _SERVER_AND_SCHEDULER,
     "devices that several claims share by capacity",
-    (_alpha(34), _beta(36)),
+    (alpha(34), beta(36)),
     needs=_DRA,
 )
-DRA_DEVICE_BINDING_CONDITIONS = _released(
+DRA_DEVICE_BINDING_CONDITIONS = released(
     "DRADeviceBindingConditions",
     _SERVER_AND_SCHEDULER,
     "binding conditions of devices, which delay the binding of pods",
-    (_alpha(34), _beta(36)),
+    (alpha(34), beta(36)),
     needs=("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
 )
-DRA_DEVICE_TAINT_RULES = _released(
+DRA_DEVICE_TAINT_RULES = released(
     "DRADeviceTaintRules",
     _CONTROL_PLANE,
     "DeviceTaintRules, which taint devices",
-    (_alpha(35), _beta(36, on=False)),
+    (alpha(35), beta(36, on=False)),
     needs=("DRADeviceTaints",),
 )
-DRA_DEVICE_TAINTS = _released(
+DRA_DEVICE_TAINTS = released(
     "DRADeviceTaints",
     _CONTROL_PLANE,
     "taints of devices and tolerations in device requests",
-    (_alpha(33), _beta(36)),
+    (alpha(33), beta(36)),
     needs=_DRA,
 )
-DRA_EXTENDED_RESOURCE = _released(
+DRA_EXTENDED_RESOURCE = released(
     "DRAExtendedResource",
     frozenset({Component.API_SERVER, Component.SCHEDULER, Component.KUBELET}),
     "extended resources backed by device classes",
-    (_alpha(34), _beta(36)),
+    (alpha(34), beta(36)),
     needs=_DRA,
 )
-DRA_LIST_TYPE_ATTRIBUTES = _released(
-    "DRAListTypeAttributes", _SERVER_AND_SCHEDULER, "lists as values of device attributes", (_alpha(36),), needs=_DRA
+DRA_LIST_TYPE_ATTRIBUTES = released(
+    "DRAListTypeAttributes", _SERVER_AND_SCHEDULER, "lists as values of device attributes", (alpha(36),), needs=_DRA
 )
-DRA_NODE_ALLOCATABLE_RESOURCES = _released(
+DRA_NODE_ALLOCATABLE_RESOURCES = released(
     "DRANodeAllocatableResources",
     _SERVER_AND_SCHEDULER,
     "devices that take from their node's allocatable resources",
-    (_alpha(36),),
+    (alpha(36),),
     needs=_DRA,
 )
-DRA_PARTITIONABLE_DEVICES = _released(
+DRA_PARTITIONABLE_DEVICES = released(
     "DRAPartitionableDevices",
     _SERVER_AND_SCHEDULER,
     "devices that consume shared counters, and per-device node selection",
-    (_alpha(33), _beta(36)),
+    (alpha(33), beta(36)),
     needs=_DRA,
 )
-DRA_PRIORITIZED_LIST = _released(
+DRA_PRIORITIZED_LIST = released(
     "DRAPrioritizedList",
     _CONTROL_PLANE,
     "firstAvailable in device requests",
-    (_alpha(33), _beta(34), _ga(36)),
+    (alpha(33), beta(34), ga(36)),
     needs=_DRA,
 )
-DRA_RESOURCE_CLAIM_DEVICE_STATUS = _released(
-    "DRAResourceClaimDeviceStatus", _SERVER_AND_SCHEDULER, "status.devices of ResourceClaims", (_alpha(32), _beta(33))
+DRA_RESOURCE_CLAIM_DEVICE_STATUS = released(
+    "DRAResourceClaimDeviceStatus", _SERVER_AND_SCHEDULER, "status.devices of ResourceClaims", (alpha(32), beta(33))
 )
-DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION = _released(
+DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION = released(
     "DRAResourceClaimGranularStatusAuthorization",
     _SERVER,
     "separate permissions for the parts of a ResourceClaim's status",
-    (_beta(36),),
+    (beta(36),),
     needs=("DynamicResourceAllocation", "DRAResourceClaimDeviceStatus"),
 )
-DRA_RESOURCE_POOL_STATUS = _released(
+DRA_RESOURCE_POOL_STATUS = released(
     "DRAResourcePoolStatus",
     frozenset({Component.API_SERVER, Component.CONTROLLER_MANAGER}),
     "ResourcePoolStatusRequests",
-    (_alpha(36),),
+    (alpha(36),),
     needs=_DRA,
 )
-DRA_SCHEDULER_FILTER_TIMEOUT = _released(
+DRA_SCHEDULER_FILTER_TIMEOUT = released(
     "DRASchedulerFilterTimeout",
     frozenset({Component.SCHEDULER}),
     "a limit on the search for devices on one node",
-    (_beta(34),),
+    (beta(34),),
     needs=_DRA,
 )
-DRA_WORKLOAD_RESOURCE_CLAIMS = _released(
-    "DRAWorkloadResourceClaims", ALL_COMPONENTS, "ResourceClaims of whole PodGroups", (_alpha(36),), needs=_DRA
+DRA_WORKLOAD_RESOURCE_CLAIMS = released(
+    "DRAWorkloadResourceClaims", ALL_COMPONENTS, "ResourceClaims of whole PodGroups", (alpha(36),), needs=_DRA
 )
 
 #: Every gate above, in this order.
