@@ -25,6 +25,7 @@ _APPS = ["web", "db"]
 _IMAGES = ["web:1", "db:2"]
 _MIB = 1024 * 1024
 _DRIVER = "disks.example.com"
+_RESTARTS_ALL, _USER_NAMESPACES = "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"
 _VOLUMES: list[Raw] = [
     *(
         {"name": name, "persistentVolumeClaim": {"claimName": name}}
@@ -67,6 +68,7 @@ def random_node(random: Random, name: str) -> Raw:
                 "example.com/gpu": _pick(random, "0", "2"),
             },
             "images": images,
+            "declaredFeatures": _pick(random, [], [_RESTARTS_ALL], [_RESTARTS_ALL, _USER_NAMESPACES]),
         },
     }
 
@@ -160,7 +162,7 @@ def random_pod(random: Random, name: str) -> Raw:
     ports = _some(
         random, [{"hostPort": 80}, {"hostPort": 80, "hostIP": "10.0.0.1"}, {"hostPort": 53, "protocol": "UDP"}], most=1
     )
-    container = {
+    container: Raw = {
         "name": "c",
         "image": _pick(random, *_IMAGES),
         "resources": {"requests": {key: value for key, value in requests.items() if value is not None}},
@@ -184,6 +186,11 @@ def random_pod(random: Random, name: str) -> Raw:
             affinity["podAntiAffinity"] = _pod_affinity(random, 1)
         spec["affinity"] = affinity
         spec["topologySpreadConstraints"] = [_spread(random) for _ in range(random.randint(0, 2))]
+    if random.random() < 0.2:
+        exits = {"operator": "In", "values": [1]}
+        container["restartPolicyRules"] = [{"action": "RestartAllContainers", "exitCodes": exits}]
+    if random.random() < 0.1:
+        spec |= {"hostNetwork": True, "hostUsers": False}
     spec["volumes"] = _some(random, _VOLUMES) if random.random() < 0.4 else []
     labels = {"app": _pick(random, *_APPS)} if random.random() < 0.5 else {}
     return {

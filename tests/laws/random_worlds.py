@@ -45,6 +45,7 @@ class Dimension(StrEnum):
     JOBS = "Jobs"
     SKEWED_GATES = "feature gates per component"
     CUSTOM_KINDS = "custom kinds"
+    DECLARED_FEATURES = "nodes of older kubelets, and pods that need features which nodes declare"
 
 
 class World(NamedTuple):
@@ -167,12 +168,27 @@ def added(draw: st.DrawFn, taint: Raw) -> Raw:
     return {**taint, "timeAdded": when} if when else taint
 
 
+#: What nodes say of their kubelets: nothing, so that a simulated one reports; or an older one with fewer features.
+KUBELETS = st.sampled_from(
+    [
+        {},
+        {"nodeInfo": {"kubeletVersion": "v1.35.1"}},
+        {
+            "nodeInfo": {"kubeletVersion": "v1.36.0"},
+            "declaredFeatures": ["RestartAllContainersOnContainerExits", "UnknownHere"],
+        },
+    ]
+)
+
+
 @st.composite
 def nodes(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -> Raw:
     taints = draw(ONE_TAINT)
     if Dimension.EVICTING_TAINTS in dimensions or Dimension.TIMED_PODS in dimensions:
         taints = [*taints, *(draw(added(taint)) for taint in draw(TAINTS))]
     drawn = node(name, draw(NODE_CPUS), taints=taints)
+    if Dimension.DECLARED_FEATURES in dimensions:
+        drawn["status"] |= draw(KUBELETS)
     if Dimension.UNREADY_NODES not in dimensions:
         return drawn
     return observed(drawn, *draw(st.sampled_from(CONDITIONS)))
@@ -198,6 +214,8 @@ def reports_unready(document: Raw) -> bool:
 
 POD_CPUS = st.sampled_from(["100m", "1", "3", "6"])
 _CONTAINED = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+_RESTARTS_ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}
+_RESTARTER = {"name": "i", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [_RESTARTS_ALL]}
 _RESTRICTED = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
@@ -212,6 +230,10 @@ def pod_fields(draw: st.DrawFn, dimensions: frozenset[Dimension]) -> Raw:
         fields |= {"priorityClassName": name} if name else {}
     if Dimension.POD_SECURITY in dimensions:
         fields |= draw(st.sampled_from([{}, {"hostNetwork": True}, {"securityContext": _RESTRICTED}]))
+    if Dimension.DECLARED_FEATURES in dimensions:
+        fields |= draw(
+            st.sampled_from([{}, {"hostNetwork": True, "hostUsers": False}, {"initContainers": [_RESTARTER]}])
+        )
     return fields
 
 

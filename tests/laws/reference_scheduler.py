@@ -142,6 +142,14 @@ _NODE_FILTERS: tuple[tuple[str, Callable[[Pod, Node, World], bool]], ...] = (
 )
 
 
+def _needed_features(pod: Pod) -> set[str]:
+    needed = {"UserNamespacesHostNetworkSupport"} if pod.spec.hostNetwork and pod.spec.hostUsers is False else set()
+    for container in [*pod.spec.containers, *pod.spec.initContainers]:
+        if "RestartAllContainers" in [rule.action for rule in container.restartPolicyRules]:
+            needed.add("RestartAllContainersOnContainerExits")
+    return needed
+
+
 def refusals(pod: Pod, world: World) -> dict[str, str]:
     """For each node that is refused, the first plugin that does."""
     refused: dict[str, str] = {}
@@ -150,6 +158,7 @@ def refusals(pod: Pod, world: World) -> dict[str, str]:
         by = [plugin for plugin, refuses in _NODE_FILTERS if refuses(pod, node, world)]
         by += ["PodTopologySpread"] if name in spread else []
         by += ["InterPodAffinity"] if name in affinity else []
+        by += ["NodeDeclaredFeatures"] if _needed_features(pod) - set(node.status.declaredFeatures) else []
         if by:
             refused[name] = by[0]
     return refused

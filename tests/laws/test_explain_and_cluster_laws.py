@@ -18,7 +18,13 @@ from moorage.plan.planner import Planner, Settings
 SECONDS = 400.0
 #: Explain shows a pod in its turn; evictions and preemptions come later, and quotas depend on who comes first.
 DIMENSIONS = frozenset(
-    {Dimension.LIMIT_RANGES, Dimension.POD_SECURITY, Dimension.NODE_NAMES, Dimension.RUNNING_PODS, Dimension.QUOTAS}
+    {
+        Dimension.LIMIT_RANGES,
+        Dimension.POD_SECURITY,
+        Dimension.NODE_NAMES,
+        Dimension.RUNNING_PODS,
+        Dimension.QUOTAS,
+    }
 )
 _STATES = {
     Standing.BOUND: ON_NODE,
@@ -65,9 +71,11 @@ def _answer(line: Line) -> tuple[str, str, str]:
     return (line.state, line.node, "") if line.state == ON_NODE else (line.state, "", line.message)
 
 
-def law_of_explanations(explain: Callable[[World], Answers]) -> None:
-    @settings(LAW_SETTINGS, max_examples=examples(60))
-    @given(worlds(DIMENSIONS))
+def law_of_explanations(
+    explain: Callable[[World], Answers], dimensions: frozenset[Dimension] = DIMENSIONS, most: int = 60
+) -> None:
+    @settings(LAW_SETTINGS, max_examples=examples(most))
+    @given(worlds(dimensions))
     def law(world: World) -> None:
         assert explain(world) == happened(world)
 
@@ -76,6 +84,10 @@ def law_of_explanations(explain: Callable[[World], Answers]) -> None:
 
 def test_explain_says_what_becomes_of_a_pod_in_a_cluster() -> None:
     law_of_explanations(explained)
+
+
+def test_explain_names_features_that_nodes_do_not_declare() -> None:
+    law_of_explanations(explained, frozenset({Dimension.DECLARED_FEATURES, Dimension.NODE_NAMES}), 30)
 
 
 def test_explanations_that_ignore_the_pods_that_run_already_are_noticed() -> None:
@@ -88,4 +100,4 @@ def test_explanations_that_ignore_the_pods_that_run_already_are_noticed() -> Non
             documents.append(one)
         return explained(world._replace(documents=documents))
 
-    assert_notices(lambda: law_of_explanations(careless))
+    assert_notices(lambda: law_of_explanations(careless, most=600))

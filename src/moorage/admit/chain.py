@@ -24,6 +24,7 @@ from moorage.admit import admission
 from moorage.admit.admission import Admitted, Mutated, Rejected, phases_of
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.limit_ranger import LimitRanger
+from moorage.admit.plugins.pod_resize import NodeDeclaredFeatureValidator, PodResizeValidator
 from moorage.admit.plugins.pod_security import PodSecurity
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.quota import QuotaCharge, charges_of
@@ -43,7 +44,7 @@ from moorage.admit.request import ANY_REQUEST, Request
 from moorage.admit.subresources.pod_parts import admit_pod_part
 from moorage.admit.world import AdmissionWorld
 from moorage.model.api_error import ApiError
-from moorage.model.gates import POD_TOPOLOGY_LABELS_ADMISSION, GateSet
+from moorage.model.gates import NODE_DECLARED_FEATURES, POD_TOPOLOGY_LABELS_ADMISSION, GateSet
 from moorage.model.kinds import Kind, kind_of
 
 Own = Callable[[Raw], object]
@@ -68,11 +69,10 @@ class Admission:
     ) -> None:
         self.world, self.gates = world, gates
         self.random = random or Random()
-        self._limit_ranger = LimitRanger(world)
         #: In the order of Kubernetes. Each plugin sees what those before it have set.
         plugins: tuple[Plugin, ...] = (
             NamespaceLifecycle(world),  # first: nothing else is asked about an object that has no namespace to be in
-            self._limit_ranger,  # before RuntimeClass and the quota: its defaults count
+            LimitRanger(world),  # before RuntimeClass and the quota: its defaults count
             ServiceAccount(world),
             *((TaintNodesByCondition(),) if taints_new_nodes else ()),
             PodSecurity(world),  # only validates, so its place matters for the order of refusals alone
@@ -83,10 +83,13 @@ class Admission:
             PersistentVolumeClaimResize(world),
             RuntimeClassPlugin(world),
             *((PodTopologyLabels(world),) if gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION) else ()),
+            *((NodeDeclaredFeatureValidator(world),) if gates.enabled(NODE_DECLARED_FEATURES) else ()),
+            PodResizeValidator(world),  # after the features: a node that lacks them is told first
             ServiceAddresses(self._allocator),  # not a plugin there: the registry allocates after all plugins have run
         )
         self._plugins = tuple(plugin for plugin in plugins if not isinstance(plugin, without))
         self._phases = phases_of(self._plugins)
+        self._resizing = tuple(plugin for plugin in self._plugins if type(plugin).resize is not Plugin.resize)
         self._live = tuple(plugin for plugin in self._plugins if plugin.live)
 
     def _allocator(self) -> ServiceAllocator:
@@ -169,7 +172,7 @@ class Admission:
 
     def update_part(self, part: str, new: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
         """Admit a change of one part of a pod: its ephemeral containers, or the resources of its containers."""
-        return admit_pod_part(part, new, old, self.gates, self._limit_ranger.validate_pod, own)
+        return admit_pod_part(part, new, old, self.gates, self._resizing, own)
 
     def mutate_custom(self, kind: Kind, raw: Raw, old: Raw | None) -> None:
         """Let the plugins change an object of a custom kind. Raises Forbidden and ApiError."""

@@ -14,12 +14,13 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import add_amounts
 from moorage.model.types.core import Namespace, Service, ServiceAccount
 from moorage.model.types.meta import ObjectMeta
+from moorage.model.types.node import Node
 from moorage.model.types.policy import LimitRange, PriorityClass, RuntimeClass
 from moorage.model.types.storage import StorageClass
 
 #: The namespaces every cluster has.
 SYSTEM_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-#: The kinds that admission looks up. Of nodes it reads the topology labels only.
+#: The kinds that admission looks up. Nodes are kept apart, because only their topology labels count for new objects.
 LOOKED_UP = (
     KINDS.NAMESPACE,
     KINDS.PRIORITY_CLASS,
@@ -53,6 +54,7 @@ class ObjectsWorld:
         self._known: dict[Kind, dict[str, Any]] = {kind: {} for kind in LOOKED_UP}
         self._ranges: dict[str, dict[str, LimitRange]] = {}
         self._quotas: dict[str, dict[str, QuotaBalance]] = {}
+        self._nodes: dict[str, Node] = {}
         self._topology: dict[str, Mapping[str, str]] = {}
 
     @classmethod
@@ -78,6 +80,7 @@ class ObjectsWorld:
                 self._ranges.setdefault(namespace, {})[name] = view
             self._changed()
         elif kind is KINDS.NODE:
+            self._nodes[key] = view
             self.put_topology(key, view.metadata.labels)
         elif kind is KINDS.RESOURCE_QUOTA:
             namespace, _, name = key.partition("/")
@@ -93,6 +96,7 @@ class ObjectsWorld:
                 self._ranges.get(namespace, {}).pop(name, None)
             self._changed()
         elif kind is KINDS.NODE:
+            self._nodes.pop(key, None)
             if self._topology.pop(key, None) is not None:
                 self._changed()
         elif kind is KINDS.RESOURCE_QUOTA:
@@ -165,6 +169,9 @@ class ObjectsWorld:
 
     def topology_of(self, node: str) -> Mapping[str, str]:
         return self._topology.get(node, NO_TOPOLOGY)
+
+    def node(self, name: str) -> Node | None:
+        return self._nodes.get(name)
 
     def services(self) -> Mapping[str, Service]:
         return self._known[KINDS.SERVICE]

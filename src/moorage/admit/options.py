@@ -14,6 +14,7 @@ from moorage.model.gates import (
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
     MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE,
     TAINT_TOLERATION_CEL,
+    USER_NAMESPACES_HOST_NETWORK_SUPPORT,
     Gate,
     GateSet,
 )
@@ -68,6 +69,7 @@ def options_for_create(gates: GateSet, *, resource_is_pod: bool = False) -> Vali
         allow_match_label_keys_in_pod_topology_spread_selector_merge=gates.enabled(
             MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE
         ),
+        allow_user_namespaces_host_network_support=gates.enabled(USER_NAMESPACES_HOST_NETWORK_SUPPORT),
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from moorage.admit.plugins.quota import QuotaBalance
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.core import Namespace, Service, ServiceAccount
+from moorage.model.types.node import Node
 from moorage.model.types.policy import LimitRange, PriorityClass, RuntimeClass
 from moorage.model.types.storage import StorageClass
 
@@ -30,6 +31,8 @@ def missing_text(kind: Kind, key: str, needed_by: Kind) -> str:
     if kind is KINDS.NAMESPACE:
         objects = "pods" if pods else "objects"
         return f"namespace {key} is not in the input; the API server refuses {objects} in namespaces that do not exist"
+    if kind is KINDS.NODE:
+        return f"node {key} is not in the input; the API server refuses to resize pods on nodes that do not exist"
     if kind is KINDS.STORAGE_CLASS:
         return f"{kind.name} {key} is not in the input; the API server refuses to expand claims of one that is missing"
     if kind is KINDS.SERVICE_ACCOUNT:  # Differs: our API server does not
@@ -84,6 +87,8 @@ class AdmissionWorld(Protocol):
 
     def topology_of(self, node: str) -> Mapping[str, str]:
         """Return the zone and region labels of a node; none if it does not exist."""
+
+    def node(self, name: str) -> Node | None: ...
 
     def services(self) -> Mapping[str, Service]: ...
 

@@ -175,10 +175,17 @@ def shape_key(pod: Pod, node_name: str = "", claims_key: Key = (), devices_key: 
             spec.preemptionPolicy,
             spec.schedulerName,
             spec.hostNetwork,
+            spec.hostUsers,
             node_name,
         )
     )
 
 
 def _container_key(container: Container) -> tuple[Any, ...]:
-    return container.image, container.resources, container.ports, container.restartPolicy
+    return (
+        container.image,
+        container.resources,
+        container.ports,
+        container.restartPolicy,
+        container.restartPolicyRules,
+    )

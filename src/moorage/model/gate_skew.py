@@ -1,7 +1,7 @@
 """Warn of gates that are on in some components and off in others: the one table of what happens to pods then.
 
 `moorage up` (banner and log), `moorage gates`, its audit, and `plan` and `explain` on a live cluster read it. A gate
-that is off in the API server alone is left out: what uses it is refused, as if the gate were off everywhere.
+that is off in the API server alone is mostly left out: what uses it is refused, as if the gate were off everywhere.
 Kubernetes: "Version Skew Strategy" of KEP-5471, KEP-5721, KEP-5500 and KEP-3633.
 """
 
@@ -39,6 +39,7 @@ _TOLERATIONS = (
 )
 _WIDTH = 79
 _NOT_ALLOCATED = "claims on such devices are accepted and stay Pending: the scheduler does not allocate them"
+_NOT_DECLARED = "nodes declare no features, and pods that need one stay Pending"
 
 HAZARDS = (
     Hazard(
@@ -128,6 +129,8 @@ HAZARDS = (
         MANAGER,
         "no claims are made of templates with firstAvailable, and their pods stay Pending",
     ),
+    Hazard((known.NODE_DECLARED_FEATURES,), (SCHEDULER,), API, _NOT_DECLARED),
+    Hazard((known.NODE_DECLARED_FEATURES,), (SCHEDULER,), KUBELET, _NOT_DECLARED),
 )
 
 

@@ -1,4 +1,4 @@
-"""Define the feature gates of KEP-5471, KEP-5721, KEP-5500, KEP-3633 and devices (DRA), by component.
+"""Define the feature gates of KEP-5471, KEP-5721, KEP-5500, KEP-3633, devices (DRA) and nodes, by component.
 
 A component's `GateSet` is read by the `compile_*` and `admit` functions and nowhere deeper. Kubernetes:
 component-base/featuregate, pkg/features.
@@ -18,6 +18,8 @@ from moorage.model.gate_types import Stage as Stage
 
 _SERVER = frozenset({Component.API_SERVER})
 _SERVER_AND_SCHEDULER = _SERVER | {Component.SCHEDULER}
+_KUBELET = frozenset({Component.KUBELET})
+_SCHEDULER = frozenset({Component.SCHEDULER})
 _CONTROL_PLANE = _SERVER_AND_SCHEDULER | {Component.CONTROLLER_MANAGER}
 _DRA = ("DynamicResourceAllocation",)
 
@@ -152,13 +154,52 @@ DRA_RESOURCE_POOL_STATUS = released(
 )
 DRA_SCHEDULER_FILTER_TIMEOUT = released(
     "DRASchedulerFilterTimeout",
-    frozenset({Component.SCHEDULER}),
+    _SCHEDULER,
     "a limit on the search for devices on one node",
     (beta(34),),
     needs=_DRA,
 )
 DRA_WORKLOAD_RESOURCE_CLAIMS = released(
     "DRAWorkloadResourceClaims", ALL_COMPONENTS, "ResourceClaims of whole PodGroups", (alpha(36),), needs=_DRA
+)
+
+_DECLARED = ("NodeDeclaredFeatures",)
+NODE_DECLARED_FEATURES = released(
+    "NodeDeclaredFeatures",
+    _SERVER_AND_SCHEDULER | _KUBELET,
+    "features that nodes declare, and pods that need them",
+    (alpha(35), beta(36)),
+)
+EXTEND_WEB_SOCKETS_TO_KUBELET = released(
+    "ExtendWebSocketsToKubelet", _KUBELET, "streams by WebSocket to the kubelet", (beta(36),), needs=_DECLARED
+)
+IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING = released(
+    "InPlacePodLevelResourcesVerticalScaling",
+    _SERVER | _KUBELET,
+    "in-place resize of resources at pod level",
+    (alpha(35), beta(36)),
+    needs=_DECLARED,
+)
+IN_PLACE_POD_VERTICAL_SCALING_INIT_CONTAINERS = released(
+    "InPlacePodVerticalScalingInitContainers",
+    _SERVER | _KUBELET,
+    "in-place resize of init containers that are not sidecars",
+    (beta(36),),
+    needs=_DECLARED,
+)
+RESTART_ALL_CONTAINERS_ON_CONTAINER_EXITS = released(
+    "RestartAllContainersOnContainerExits",
+    _KUBELET,
+    "restart rules with the action RestartAllContainers",
+    (alpha(35), beta(36)),
+    needs=_DECLARED,
+)
+USER_NAMESPACES_HOST_NETWORK_SUPPORT = released(
+    "UserNamespacesHostNetworkSupport",
+    _SERVER | _KUBELET,
+    "user namespaces of pods on the host network",
+    (alpha(35),),
+    needs=_DECLARED,
 )
 
 #: Every gate above, in this order.

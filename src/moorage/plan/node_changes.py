@@ -208,7 +208,7 @@ def copy_node(simulation: Simulation, like: Object) -> str:
     raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
     made = simulation.api.create(KINDS.NODE, {**raw, "spec": {"taints": taints} if taints else {}})
     simulation.ageless.add(made.uid)
-    report = node_status(made.view, number, simulation.clock.now)
+    report = node_status(made.view, number, simulation.clock.now, features=simulation.kubelets.features)
     simulation.api.patch(KINDS.NODE, name, "", {"status": report}, "status")
     return name
 

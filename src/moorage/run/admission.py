@@ -1,7 +1,7 @@
 """Decide whether a bound pod may start on its node, and whether its volumes can be mounted.
 
 A refused pod fails with the first reason found. Static pods ignore taints. Each claim must be bound, and the volume's
-node affinity must match by the kubelet's own gates. Kubernetes: pkg/kubelet/lifecycle/predicate.go,
+node affinity must match by the kubelet's own gates. Kubernetes: pkg/kubelet/lifecycle (predicate.go, handlers.go),
 pkg/kubelet/volumemanager (checkNodeAffinity). Differs: no pod is evicted for a critical one that does not fit; a pod
 waits while an expensive expression of its tolerations is being evaluated; nothing is attached.
 """
@@ -20,7 +20,8 @@ from moorage.match.node_selector import compile_node_selector, compile_required_
 from moorage.match.taint_messages import UnreadableValues, taint_facts
 from moorage.match.tolerations import ProgramCache, TolerationSet, compile_tolerations
 from moorage.match.volumes.claims import claims_of
-from moorage.model.gates import GateSet
+from moorage.model.declared_features import features_of_kubelet, missing_features, needed_to_run
+from moorage.model.gates import NODE_DECLARED_FEATURES, GateSet
 from moorage.model.go.integers import add64, wrap64
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.node import Node
@@ -30,6 +31,7 @@ from moorage.model.well_known.finalizers import CLAIM_IN_USE
 from moorage.model.well_known.labels import OS
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.run.last_result_cache import remember_last
+from moorage.run.node_objects import is_of_another_kubelet
 from moorage.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -56,6 +58,11 @@ def _wanted(pod: Pod) -> list[tuple[str, int]]:
     requests = _requests(pod)
     others = sorted(requests.keys() - {*_BASIC, PODS})
     return [(name, requests[name]) for name in (*_BASIC, *others) if name in requests]
+
+
+@remember_last("spec.containers", "spec.initContainers", "spec.hostNetwork", "spec.hostUsers")
+def _features(pod: Pod) -> tuple[str, ...]:
+    return needed_to_run(pod.spec)
 
 
 @remember_last("spec.containers", "spec.initContainers")
@@ -109,6 +116,7 @@ class Admission:
 
     def __init__(self, gates: GateSet, evaluations: Evaluations | None = None, metrics: Metrics | None = None) -> None:
         self.gates = gates
+        self._declares, self._declared = gates.enabled(NODE_DECLARED_FEATURES), features_of_kubelet(gates)
         self._values = UnreadableValues("kubelet", metrics or Metrics(), "kubelet")
         self.evaluation_errors = 0
         self.programs = ProgramCache(evaluations=evaluations, patiently=True)
@@ -122,7 +130,20 @@ class Admission:
             or self._elsewhere(pod, node)
             or _port_taken(pod, load)
             or self._tainted(pod, node)
+            or self._lacks_features(pod, node)
         )
+
+    def _lacks_features(self, pod: Pod, node: Node) -> Refusal | None:
+        """Ask the kubelet's own features, not the node's status; a node of another kubelet has those it declares."""
+        needed = _features(pod) if self._declares else ()
+        if not needed:
+            return None
+        declared = node.status.declaredFeatures if is_of_another_kubelet(node) else self._declared
+        missing = missing_features(needed, declared)
+        if not missing:
+            return None
+        text = f"Pod requires node features that are not available: {', '.join(missing)}"
+        return Refusal("PodFeatureUnsupported", text)
 
     def _tainted(self, pod: Pod, node: Node) -> Refusal | None:
         taints = [taint for taint in node.spec.taints if taint.effect in _NO_EXECUTE]

@@ -6,7 +6,7 @@ stay. Kubernetes: component-helpers' lease controller, pkg/kubelet's syncNodeSta
 
 import asyncio
 import heapq
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
 
@@ -16,7 +16,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.go.times import micro_time_text
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
-from moorage.run.node_objects import LEASE_NAMESPACE, is_healthy, new_lease, node_status
+from moorage.run.node_objects import LEASE_NAMESPACE, declared_status, is_healthy, new_lease, node_status
 from moorage.telemetry.logs import get_logger
 
 BEAT_SECONDS = 10.0
@@ -41,9 +41,15 @@ class Heartbeats:
     """The heartbeats of all nodes. `clock` is the time of day."""
 
     def __init__(
-        self, client: Client, calls: BackgroundCalls, clock: Callable[[], float], capacity: Mapping[str, str]
+        self,
+        client: Client,
+        calls: BackgroundCalls,
+        clock: Callable[[], float],
+        capacity: Mapping[str, str],
+        features: Sequence[str] = (),
     ) -> None:
         self._client, self._calls, self._clock, self._capacity = client, calls, clock, capacity
+        self._features = features
         self._hearts: dict[str, _Heart] = {}
         self._beats: list[tuple[float, str]] = []  # one for each node, and some for nodes that are gone
         self._numbers = count()
@@ -63,7 +69,7 @@ class Heartbeats:
         number = next(self._numbers) if heart is None else heart.number
         self._hearts[name] = fresh = _Heart(node, number)
         now = self._clock()
-        if is_healthy(node):
+        if is_healthy(node) and not declared_status(node, self._features):
             # Its status was reported just now.
             fresh.reports_at = now + STATUS_SECONDS * (1 + number * _GOLDEN_RATIO % 1.0) / 2
         if heart is None:
@@ -111,7 +117,7 @@ class Heartbeats:
             heart.is_beating = False
 
     async def _report(self, heart: _Heart, now: float) -> None:
-        patch = {"status": node_status(heart.node, heart.number, now, self._capacity)}
+        patch = {"status": node_status(heart.node, heart.number, now, self._capacity, self._features)}
         name = heart.node.metadata.name
         if not await _done(self._client.patch(KINDS.NODE, name, "", patch, subresource="status"), name):
             heart.reports_at = 0.0

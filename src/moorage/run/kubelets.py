@@ -16,6 +16,7 @@ from moorage.client.pacing import BackgroundCalls
 from moorage.client.protocol import Client
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
+from moorage.model.declared_features import features_of_kubelet
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
@@ -33,7 +34,7 @@ from moorage.telemetry.metrics import Labels, Metrics
 from moorage.telemetry.watchdog import operation
 
 _BASIC = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods"})
-_KNOWN = _BASIC | {"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported"}
+_KNOWN = _BASIC | {"PodOSSelectorNodeLabelDoesNotMatch", "PodOSNotSupported", "PodFeatureUnsupported", "NodeShutdown"}
 
 
 def add_kubelet_metrics(metrics: Metrics, state: KubeletState, admission: Admission, claims: DeviceClaims) -> None:
@@ -99,6 +100,7 @@ class Kubelets:
         """
         self._client, self._recorder, self._clock = client, recorder, clock
         self._simulator, self._takes_all, self._capacity = simulator, takes_all, capacity
+        self._features = features_of_kubelet(gates)
         admission = Admission(gates, evaluations, metrics)
         self._mounts = Mounts(gates)
         self._claims = DeviceClaims(gates)
@@ -106,7 +108,7 @@ class Kubelets:
         if metrics is not None:
             add_kubelet_metrics(metrics, self._state, admission, self._claims)
         self._calls, self._beats = BackgroundCalls(_AT_ONCE), BackgroundCalls(_AT_ONCE)
-        self._hearts = Heartbeats(client, self._beats, clock, capacity)
+        self._hearts = Heartbeats(client, self._beats, clock, capacity, self._features)
         self._writer = PodWriter(client, self._calls, self._state.has)
         self._drivers = DeviceDrivers(client, self._beats, devices, simulator)
         self._claim_writer = ClaimWriter(client, self._calls, self._claims, self._drivers.simulates, clock)
@@ -153,7 +155,7 @@ class Kubelets:
 
     async def _register(self, name: str, number: int) -> None:
         try:
-            node = new_node(name, number, self._clock(), self._capacity, self._simulator)
+            node = new_node(name, number, self._clock(), self._capacity, self._simulator, self._features)
             await self._client.create(KINDS.NODE, self._drivers.annotate(node))
         except ApiError as error:
             if error.reason != "AlreadyExists":

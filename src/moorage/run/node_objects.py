@@ -3,7 +3,7 @@
 Kubernetes: pkg/kubelet/nodestatus.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moorage.model.go.times import micro_time_text, time_text
@@ -34,11 +34,17 @@ SIMULATOR_LABEL = "simulate.moorage.dev/kubelet"
 SIMULATOR = "moorage"
 #: Annotation ("true") of a node whose kubelet is to behave as if unplugged.
 STOPPED = "simulate.moorage.dev/stopped"
+_RUNTIME = "simulated://1.0.0"
 _HIGHEST_POD = (1 << 22) - 1
 
 
 def new_node(
-    name: str, number: int, now: float, capacity: Mapping[str, str] = CAPACITY, simulator: str = SIMULATOR
+    name: str,
+    number: int,
+    now: float,
+    capacity: Mapping[str, str] = CAPACITY,
+    simulator: str = SIMULATOR,
+    features: Sequence[str] = (),
 ) -> Raw:
     """Return a Node to register, with its status; nodes are spread over three zones."""
     labels = {
@@ -52,7 +58,7 @@ def new_node(
         SIMULATOR_LABEL: simulator,
     }
     node: Raw = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {}}
-    return {**node, "status": node_status(convert_view(node, Node), number, now, capacity)}
+    return {**node, "status": node_status(convert_view(node, Node), number, now, capacity, features)}
 
 
 def is_healthy(node: Node) -> bool:
@@ -61,7 +67,25 @@ def is_healthy(node: Node) -> bool:
     return bool(node.status.allocatable) and all(conditions.get(kind) == status for kind, status, _, _ in _HEALTHY)
 
 
-def node_status(node: Node, number: int, now: float, capacity: Mapping[str, str] = CAPACITY) -> Raw:
+def is_of_another_kubelet(node: Node) -> bool:
+    """Return whether the node says which kubelet it has, and it is not a simulated one."""
+    info = node.status.nodeInfo
+    return bool(info.kubeletVersion) and info.containerRuntimeVersion != _RUNTIME
+
+
+def declared_status(node: Node, features: Sequence[str]) -> Raw:
+    """Return the part of a status that declares features of the kubelet; empty if the node has them already.
+
+    A node of another kubelet keeps what it declares.
+    """
+    if is_of_another_kubelet(node) or not features or tuple(features) == node.status.declaredFeatures:
+        return {}
+    return {"declaredFeatures": list(features)}
+
+
+def node_status(
+    node: Node, number: int, now: float, capacity: Mapping[str, str] = CAPACITY, features: Sequence[str] = ()
+) -> Raw:
     """Return the status a kubelet reports; capacity and addresses only if absent."""
     text = time_text(now)
     old = {condition.type: condition for condition in node.status.conditions}
@@ -79,7 +103,7 @@ def node_status(node: Node, number: int, now: float, capacity: Mapping[str, str]
                 "lastTransitionTime": changed,
             }
         )
-    status_part: Raw = {"conditions": conditions}
+    status_part: Raw = {"conditions": conditions, **declared_status(node, features)}
     if not node.status.capacity and not node.status.allocatable:
         status_part |= {"capacity": dict(capacity), "allocatable": dict(capacity)}
     elif not node.status.allocatable:
@@ -141,7 +165,7 @@ def _node_info(node: Node) -> Raw:
         "bootID": node.metadata.name,
         "kernelVersion": "6.12.0",
         "osImage": "Moorage simulated node",
-        "containerRuntimeVersion": "simulated://1.0.0",
+        "containerRuntimeVersion": _RUNTIME,
         "kubeletVersion": KUBERNETES_VERSION,
         "kubeProxyVersion": "",
         "operatingSystem": "linux",

@@ -13,6 +13,7 @@ ALPHA = {
     "DRANodeAllocatableResources",
     "DRAResourcePoolStatus",
     "DRAWorkloadResourceClaims",
+    "UserNamespacesHostNetworkSupport",
 }
 GENERAL = {"DynamicResourceAllocation", "DRAAdminAccess", "DRAPrioritizedList"}
 ON_BY_DEFAULT = GENERAL | {
@@ -28,6 +29,11 @@ ON_BY_DEFAULT = GENERAL | {
     "DRAResourceClaimDeviceStatus",
     "DRAResourceClaimGranularStatusAuthorization",
     "DRASchedulerFilterTimeout",
+    "NodeDeclaredFeatures",
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
 }
 
 
@@ -41,7 +47,10 @@ def test_defaults_are_those_of_the_documents() -> None:
         ("", ON_BY_DEFAULT),
         ("AllAlpha=true", ALPHA | ON_BY_DEFAULT),
         ("AllBeta=false", GENERAL),
-        ("AllAlpha=true,AllBeta=false", ALPHA | GENERAL),
+        (
+            "AllAlpha=true,AllBeta=false,UserNamespacesHostNetworkSupport=false",
+            ALPHA - {"UserNamespacesHostNetworkSupport"} | GENERAL,
+        ),
         ("AllAlpha=true,TaintTolerationCEL=false", ALPHA - {"TaintTolerationCEL"} | ON_BY_DEFAULT),
         ("TaintTolerationCEL=false,AllAlpha=true", ALPHA - {"TaintTolerationCEL"} | ON_BY_DEFAULT),
         ("AllBeta=false,MatchLabelKeysInPodAffinity=true", GENERAL | {"MatchLabelKeysInPodAffinity"}),

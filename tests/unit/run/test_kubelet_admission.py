@@ -47,6 +47,38 @@ async def test_refused_pod_fails(spec: dict[str, Any], reason: str, message: str
     assert await simulation.phase() == "Failed"
 
 
+_RESTARTS_ALL = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("declared", "is_on", "reason"),
+    [
+        (None, True, ""),
+        (None, False, "PodFeatureUnsupported"),
+        ([], True, "PodFeatureUnsupported"),  # the node says that it has another kubelet, which declares nothing
+        (["RestartAllContainersOnContainerExits"], False, ""),
+    ],
+)
+async def test_pod_whose_features_the_kubelet_lacks_is_refused(
+    declared: list[str] | None, is_on: bool, reason: str
+) -> None:
+    gates = gates_from({"RestartAllContainersOnContainerExits": is_on})
+    async with simulating(gates) as world:
+        await world.node()
+        if declared is not None:
+            status = {"nodeInfo": {"kubeletVersion": "v1.35.0"}, "declaredFeatures": declared or None}
+            await world.client.patch(KINDS.NODE, "n1", "", {"status": status}, subresource="status")
+        await world.pod(containers=[container(restartPolicy="Never", restartPolicyRules=[_RESTARTS_ALL])])
+        await world.refusals()
+        answer = await world.status()
+        assert answer.get("reason", "") == reason
+        if reason:
+            text = "Pod requires node features that are not available: RestartAllContainersOnContainerExits"
+            assert answer["message"] == f"Pod was rejected: {text}"
+            counted = f'kubelet_admission_rejections_total{{reason="{reason}"}} 1'
+            assert world.measured("kubelet_admission_rejections_total") == counted
+
+
 async def test_ports_and_numbers_of_pods_are_counted(simulation: Simulation) -> None:
     port = container(ports=[{"containerPort": 80, "hostPort": 80}], resources={})
     await simulation.node(pods="2")

@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.unit.run.simulation import MIDNIGHT, Simulation, simulating
 
+from moorage.model.gates import gates_from
 from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kinds import KINDS
 from moorage.run.node_objects import CAPACITY, address_number, pod_address
@@ -35,6 +36,32 @@ async def test_a_node_made_by_hand_gets_all_that_it_lacks(simulation: Simulation
     assert node["metadata"]["labels"] == {"a": "b"}
     assert node["spec"]["taints"] == [taint]
     assert await simulation.phase() == "Running"  # it waited for the node to know what it has
+
+
+async def test_kubelet_declares_its_features_again_after_a_restart_with_other_gates() -> None:
+    declared = ["ExtendWebSocketsToKubelet", "InPlacePodLevelResourcesVerticalScaling"]
+    declared += ["InPlacePodVerticalScalingInitContainers", "RestartAllContainersOnContainerExits"]
+    async with simulating(gates_from({})) as world:
+        await world.node()
+        await world.settle()
+        assert (await _node(world))["status"]["declaredFeatures"] == declared
+        await world.stop()
+        world.gates = gates_from({"ExtendWebSocketsToKubelet": False})
+        await world.start()
+        assert (await _node(world))["status"]["declaredFeatures"] == declared[1:]
+        foreign = {"nodeInfo": {"kubeletVersion": "v1.35.0", "containerRuntimeVersion": "containerd://2"}}
+        status = {**foreign, "declaredFeatures": ["ItsOwn"]}
+        await world.client.patch(KINDS.NODE, "n1", "", {"status": status}, subresource="status")
+        await world.settle(1000)
+        assert (await _node(world))["status"]["declaredFeatures"] == ["ItsOwn"]
+
+
+async def test_api_server_drops_declared_features_where_its_gate_is_off() -> None:
+    async with simulating(gates_from({"AllBeta": False})) as world:
+        metadata = {"name": "n1", "labels": {"kubernetes.io/os": "linux"}}
+        await world.client.create(KINDS.NODE, {"metadata": metadata, "status": {"declaredFeatures": ["Some"]}})
+        await world.settle()
+        assert "declaredFeatures" not in (await _node(world))["status"]
 
 
 async def test_labels_and_taints_set_by_others_stay(simulation: Simulation) -> None:

@@ -7,6 +7,11 @@ from tests.unit.run.simulation import Simulation, container
 
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
+from moorage.model.types.pod import Pod
+from moorage.run.admission import Load, Refusal
+from moorage.run.pod_status import resize as kubelet_resize
 
 Raw = dict[str, Any]
 
@@ -48,9 +53,20 @@ async def test_a_resize_waits_for_room_and_one_that_never_fits_says_so(simulatio
     await simulation.settle(60)
     assert not await pending(simulation)
     assert (await simulation.status())["containerStatuses"][0]["allocatedResources"] == {"cpu": "3"}
-    await resize(simulation, cpu="5")
-    why = "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000"
-    assert await pending(simulation) == f"Infeasible: {why}"
+    with pytest.raises(ApiError, match="node didn't have enough allocatable resources: cpu, requested: 5000"):
+        await resize(simulation, cpu="5")
+
+
+def test_a_resize_beyond_a_node_that_shrank_meanwhile_is_infeasible() -> None:
+    def asking(cpu: str) -> Pod:
+        return convert_view({"spec": {"containers": [container(resources={"requests": {"cpu": cpu}})]}}, Pod)
+
+    node = convert_view({"status": {"allocatable": {"cpu": "2", "memory": "1Gi", "pods": "9"}}}, Node)
+    old = asking("1")
+    resized = kubelet_resize(old, asking("3"), node, Load([old]))
+    assert resized.allocated is old
+    why = "Node didn't have enough capacity: cpu, requested: 3000, capacity: 2000"
+    assert resized.problem == Refusal("Infeasible", why)
 
 
 @pytest.mark.parametrize(
@@ -79,6 +95,7 @@ async def test_only_resources_are_taken_and_limits_and_quotas_hold(simulation: S
     await simulation.client.create(
         KINDS.LIMIT_RANGE, {"metadata": {"name": "l"}, "spec": {"limits": limits}}, "default"
     )
+    await simulation.node()
     await simulation.pod()
     await simulation.client.create(
         KINDS.RESOURCE_QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "2"}}}, "default"

@@ -306,6 +306,7 @@ ROWS: Rows = {
         defaults.default_node,
         strategies.prepare_node,
         validate_status=_validate_node_status,
+        prepare_status=strategies.prepare_node_status,
     ),
     VolumeAttributesClass: KindRow(validate_attributes_class, validate_attributes_class_update),
     StorageClass: KindRow(validate_storage_class, validate_storage_class_update, defaults.default_storage_class),

@@ -6,6 +6,7 @@ which objects would be nowhere.
 
 from moorage.admit.raw import Raw
 from moorage.model.kinds import Kind
+from moorage.model.types.pod import Pod
 
 
 class Forbidden(Exception):
@@ -30,6 +31,9 @@ class Plugin:
 
     def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
         """Look at the object once more, when nothing else is wrong with it."""
+
+    def resize(self, new: Raw, view: Pod, old_view: Pod) -> None:
+        """Look at a pod whose resources `pods/resize` changes, when nothing else is wrong with it."""
 
     def warnings(self, kind: Kind, new: Raw, old: Raw | None) -> list[str]:
         """Return what to warn the client of, about an object that is admitted."""

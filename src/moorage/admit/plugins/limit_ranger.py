@@ -35,14 +35,16 @@ class LimitRanger(Plugin):
 
     def validate(self, kind: Kind, new: Raw, old: Raw | None) -> None:
         if kind is KINDS.POD and old is None:
-            self.validate_pod(new)
+            self._validate_pod(new)
         elif kind is KINDS.PERSISTENT_VOLUME_CLAIM and (old is None or not _is_being_deleted(old)):
             for limit_range in self._world.limit_ranges(new["metadata"].get("namespace") or ""):
                 requests = convert_view(new, PersistentVolumeClaim).spec.resources.requests
                 _refuse(_claim_complaints(limit_range, requests))
 
-    def validate_pod(self, pod: Raw) -> None:
-        """Check a pod that is created or resized. Raises Forbidden."""
+    def resize(self, new: Raw, view: Pod, old_view: Pod) -> None:
+        self._validate_pod(new)
+
+    def _validate_pod(self, pod: Raw) -> None:
         ranges = self._world.limit_ranges(pod["metadata"].get("namespace") or "")
         view = convert_view(pod, Pod) if ranges else None
         for limit_range in ranges:

@@ -10,7 +10,7 @@ from moorage.admit.prepare.kind_defaults import TEMPLATE_GENERATION
 from moorage.admit.prepare.mutate import drop_disabled_fields
 from moorage.admit.prepare.service_addresses import drop_what_the_type_has_not, keep_allocated
 from moorage.admit.raw import Raw, copy_document, items, part
-from moorage.model.gates import GateSet
+from moorage.model.gates import NODE_DECLARED_FEATURES, GateSet
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.well_known.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
@@ -179,10 +179,18 @@ def prepare_node(new: Raw, old: Raw | None, gates: GateSet) -> None:
     if old is None:
         spec.pop("configSource", None)
         (new.get("status") or {}).pop("config", None)
+        prepare_node_status(new, {}, gates)
         return
     _write_status(new, old, {})
     if (old.get("spec") or {}).get("configSource") is None:
         spec.pop("configSource", None)
+
+
+def prepare_node_status(new: Raw, old: Raw, gates: GateSet) -> None:
+    """Drop declared features where their gate is off, unless the old node has some."""
+    declares = (old.get("status") or {}).get("declaredFeatures")
+    if not gates.enabled(NODE_DECLARED_FEATURES) and not declares:
+        (new.get("status") or {}).pop("declaredFeatures", None)
 
 
 def _begin_status(new: Raw, old: Raw | None) -> None:

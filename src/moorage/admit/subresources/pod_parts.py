@@ -1,11 +1,11 @@
-"""Change one part of a pod's spec: its ephemeral containers, or requests and limits of its containers.
+"""Change one part of a pod's spec: its ephemeral containers, or requests and limits of the pod and its containers.
 
 Whatever else the document says is dropped. Kubernetes: podEphemeralContainersStrategy and podResizeStrategy,
 ValidatePodEphemeralContainersUpdate, ValidatePodResize. Differs: a running pod can be resized although its kubelet has
-not reported what containers have; resources at pod level cannot be resized.
+not reported what containers have.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,14 +14,19 @@ from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
 from moorage.admit.messages.rejections import difference
 from moorage.admit.metadata import validate_object_meta_update
 from moorage.admit.options import ValidationOptions
-from moorage.admit.plugins import Forbidden
+from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.pod.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.prepare.mutate import drop_disabled_fields, pod_qos
 from moorage.admit.prepare.pod_defaults import default_pod
 from moorage.admit.ratcheting import options_for_update
 from moorage.admit.raw import Raw, copy_document, items
+from moorage.model.api_error import ApiError
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid
-from moorage.model.gates import GateSet
+from moorage.model.gates import (
+    IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING,
+    IN_PLACE_POD_VERTICAL_SCALING_INIT_CONTAINERS,
+    GateSet,
+)
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
@@ -34,6 +39,11 @@ EPHEMERAL_CONTAINERS, RESIZE = "ephemeralcontainers", "resize"
 POD_PARTS: Final = (EPHEMERAL_CONTAINERS, RESIZE)
 _KEPT_METADATA = ("labels", "annotations", "finalizers", "ownerReferences", "generation", "deletionTimestamp")
 _ONLY_CPU_AND_MEMORY = "only cpu and memory resources are mutable"
+_NO_POD_LEVEL = (
+    "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled "
+    "feature gate is disabled"
+)
+_NO_RESTART = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
 _replace = msgspec.structs.replace
 
 
@@ -42,12 +52,12 @@ def admit_pod_part(
     new: Raw,
     old: Raw,
     gates: GateSet,
-    check_size: Callable[[Raw], None],
+    plugins: Sequence[Plugin],
     own: Callable[[Raw], object] | None,
 ) -> Admitted | Rejected:
     """Admit an update of one part of a pod, which is one of `POD_PARTS`.
 
-    `check_size` raises Forbidden for a resized pod that its namespace does not allow; `own` writes the field owners.
+    `plugins` are asked about a resized pod; `own` writes the field owners.
     """
     name = str(old["metadata"].get("name"))
     try:
@@ -56,7 +66,7 @@ def admit_pod_part(
         return Rejected(KINDS.POD, name, problems=error.problems)
     old = copy_document(old)
     default_pod(old)
-    raw = _with_part(part, copy_document(new), old)
+    raw = _with_part(part, copy_document(new), old, gates)
     default_pod(raw)
     if own is not None:
         own(raw)
@@ -68,10 +78,12 @@ def admit_pod_part(
     if errors:
         return Rejected(KINDS.POD, name, errors, object=raw, view=view)
     try:
-        if part == RESIZE:
-            check_size(raw)
+        for plugin in plugins if part == RESIZE else ():
+            plugin.resize(raw, view, old_view)
     except Forbidden as refusal:
         return Rejected(KINDS.POD, name, forbidden=str(refusal), object=raw, view=view)
+    except ApiError as error:
+        return Rejected(KINDS.POD, name, object=raw, view=view, refusal=error.status)
     if view.spec != old_view.spec:
         generation = min(old_view.metadata.generation + 1, INT64_MAX)
         raw["metadata"]["generation"] = generation
@@ -79,7 +91,7 @@ def admit_pod_part(
     return Admitted(raw, view)
 
 
-def _with_part(part: str, new: Raw, old: Raw) -> Raw:
+def _with_part(part: str, new: Raw, old: Raw, gates: GateSet) -> Raw:
     """Return the old pod with the part of the new one; containers that are not the same are left to validation."""
     metadata = {**new["metadata"]}
     for name in _KEPT_METADATA:
@@ -98,6 +110,10 @@ def _with_part(part: str, new: Raw, old: Raw) -> Raw:
                 spec[field] = merged
             else:
                 spec.pop(field, None)
+        if gates.enabled(IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING):
+            spec.pop("resources", None)
+            if given.get("resources") is not None:
+                spec["resources"] = given["resources"]
     return {**old, "metadata": metadata, "spec": spec}
 
 
@@ -144,14 +160,30 @@ def _validate_resize(new: Pod, old: Pod, raw: Raw, options: ValidationOptions) -
         spec.resources is not None and (spec.resources.requests or spec.resources.limits)
         for spec in (new.spec, old.spec)
     ):
-        why = "resize of pods with pod-level resources is forbidden when InPlacePodLevelResourcesVerticalScalingEnabled"
-        return [*errors, forbidden("", f"{why} feature gate is disabled")]
+        if not options.gates.enabled(IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING):
+            return [*errors, forbidden("", _NO_POD_LEVEL)]
+        errors += _pod_level_errors(new.spec.resources, old.spec.resources)
     if old.status.nodeAllocatableResourceClaimStatuses:
         errors.append(forbidden("spec", "pods with node allocatable resource claims cannot be resized"))
     disorder = [*_order_errors(new, old, "containers"), *_order_errors(new, old, "initContainers")]
     if disorder:
         return [*errors, *disorder]
-    return [*errors, *_container_errors(new, old)]
+    resizes_init = options.gates.enabled(IN_PLACE_POD_VERTICAL_SCALING_INIT_CONTAINERS)
+    return [*errors, *_container_errors(new, old, resizes_init=resizes_init)]
+
+
+def _pod_level_errors(new: ResourceRequirements | None, old: ResourceRequirements | None) -> Iterator[FieldError]:
+    if old is not None and new is None:
+        yield forbidden("spec.resources", "pod-level resources cannot be removed")
+        return
+    if old is not None and new is not None:
+        if old.requests.keys() - new.requests.keys():
+            yield forbidden("spec.resources.requests", "pod-level resource requests cannot be removed")
+        if old.limits.keys() - new.limits.keys():
+            yield forbidden("spec.resources.limits", "pod-level resource limits cannot be removed")
+    before, after = old or ResourceRequirements(), new or ResourceRequirements()
+    if _replace(_kept(after, before), claims=after.claims) != before:
+        yield forbidden("spec", "only cpu and memory resources are mutable at pod-level")
 
 
 def _order_errors(new: Pod, old: Pod, field: str) -> Iterator[FieldError]:
@@ -164,10 +196,10 @@ def _order_errors(new: Pod, old: Pod, field: str) -> Iterator[FieldError]:
             yield forbidden(f"spec.{field}[{index}].name", f"{field} may not be renamed or reordered on resize")
 
 
-def _container_errors(new: Pod, old: Pod) -> Iterator[FieldError]:
+def _container_errors(new: Pod, old: Pod, *, resizes_init: bool) -> Iterator[FieldError]:
     sidecars = [init_container.restartPolicy == "Always" for init_container in old.spec.initContainers]
     for index, (after, before) in enumerate(zip(new.spec.initContainers, old.spec.initContainers, strict=True)):
-        if sidecars[index]:
+        if sidecars[index] or resizes_init:
             yield from _removals(after.resources, before.resources, f"spec.initContainers[{index}].resources")
     for index, (after, before) in enumerate(zip(new.spec.containers, old.spec.containers, strict=True)):
         yield from _removals(after.resources, before.resources, f"spec.containers[{index}].resources")
@@ -175,11 +207,17 @@ def _container_errors(new: Pod, old: Pod) -> Iterator[FieldError]:
         if _without_cpu_and_memory(after, before) != before:
             yield forbidden("spec", _ONLY_CPU_AND_MEMORY)
     for index, (after, before) in enumerate(zip(new.spec.initContainers, old.spec.initContainers, strict=True)):
-        if not sidecars[index] and after != before:
-            yield forbidden("spec", "resources for non-sidecar init containers are immutable")
-        elif sidecars[index] and _without_cpu_and_memory(after, before) != before:
+        if not sidecars[index] and not resizes_init:
+            if after != before:
+                yield forbidden("spec", "resources for non-sidecar init containers are immutable")
+            continue
+        if _without_cpu_and_memory(after, before) != before:
             why = "only cpu and memory resources for init or sidecar containers are mutable"
             yield forbidden(f"spec.initContainers[{index}]", why)
+        if not sidecars[index] and after != before:
+            for policy in after.resizePolicy:
+                if policy.restartPolicy == "RestartContainer":
+                    yield forbidden(f"spec.initContainers[{index}]", _NO_RESTART)
 
 
 def _removals(new: ResourceRequirements, old: ResourceRequirements, path: str) -> Iterator[FieldError]:
@@ -191,16 +229,18 @@ def _removals(new: ResourceRequirements, old: ResourceRequirements, path: str) -
 
 def _without_cpu_and_memory(new: Container, old: Container) -> Container:
     """Return the container with the CPU and memory that it had."""
+    return _replace(new, resources=_kept(new.resources, old.resources))
+
+
+def _kept(new: ResourceRequirements, old: ResourceRequirements) -> ResourceRequirements:
+    """Return new resources with the CPU and memory, and the claims, of the old ones."""
 
     def kept(side: str) -> dict[str, Any]:
-        after, before = getattr(new.resources, side), getattr(old.resources, side)
+        after, before = getattr(new, side), getattr(old, side)
         names = ("cpu", "memory")
         return {
             **{name: amount for name, amount in after.items() if name not in names},
             **{name: before[name] for name in names if name in before},
         }
 
-    claims = old.resources.claims
-    return _replace(
-        new, resources=ResourceRequirements(limits=kept("limits"), requests=kept("requests"), claims=claims)
-    )
+    return ResourceRequirements(limits=kept("limits"), requests=kept("requests"), claims=old.claims)

@@ -33,7 +33,7 @@ from moorage.plan.report.node_lists import shown_nodes
 from moorage.plan.simulation.api import MAX_WRITES
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.spec import new_slices, wanted_devices
-from moorage.run.node_objects import SIMULATOR, node_status
+from moorage.run.node_objects import SIMULATOR, Raw, declared_status, node_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
 COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
@@ -119,8 +119,11 @@ def load(simulation: Simulation, items: Any) -> None:
         _complete(item, simulation, now)
         if item.kind is KINDS.NODE:
             nodes += 1
+            features = simulation.kubelets.features
             if not item.view.status.allocatable or not _has_ready(item.view):
-                _report_status(item, nodes, simulation.clock.now)
+                _report_status(item, node_status(item.view, nodes, simulation.clock.now, features=features))
+            elif declared := declared_status(item.view, features):
+                _report_status(item, declared)
         elif item.kind is KINDS.POD and item.view.spec.nodeName:
             simulation.bound_at_start.add(item.view.metadata.uid)
         api.put(item.kind, item.raw, item.view, item.template)
@@ -153,9 +156,9 @@ def _complete(item: Item, simulation: Simulation, now: str) -> None:
     item.view = _replace(item.view, metadata=_replace(metadata, **added))
 
 
-def _report_status(item: Item, number: int, now: float) -> None:
+def _report_status(item: Item, report: Raw) -> None:
     """Let the node's kubelet say what the node has, which its manifest does not."""
-    status = {**(item.raw.get("status") or {}), **node_status(item.view, number, now)}
+    status = {**(item.raw.get("status") or {}), **report}
     item.raw = {**item.raw, "status": status}
     item.view = _replace(item.view, status=convert_view(status, NodeStatus))
 

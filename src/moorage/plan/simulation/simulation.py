@@ -25,6 +25,7 @@ from moorage.control.framework.actions import Report
 from moorage.control.framework.workloads import find_owner
 from moorage.control.framework.world import controller_of
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
+from moorage.model.declared_features import features_of_kubelet
 from moorage.model.gates import Component, GateSet
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
@@ -68,6 +69,7 @@ class SimulatedKubelets:
         self._api, self._controllers, self._ends = api, controllers, ends
         self._mounts, self._claims = Mounts(gates), DeviceClaims(gates)
         self.state = KubeletState(Admission(gates, evaluations), self._mounts, self._claims, reports=False)
+        self.features = features_of_kubelet(gates)
         self.down: set[str] = set()
         self._pods: dict[str, Pod] = {}
         self._leases: dict[str, Object] = {}

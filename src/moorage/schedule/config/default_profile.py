@@ -12,7 +12,13 @@ import msgspec
 
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.match.tolerations import ProgramCache
-from moorage.model.gates import DYNAMIC_RESOURCE_ALLOCATION, TAINT_TOLERATION_CEL, Gate, GateSet
+from moorage.model.gates import (
+    DYNAMIC_RESOURCE_ALLOCATION,
+    NODE_DECLARED_FEATURES,
+    TAINT_TOLERATION_CEL,
+    Gate,
+    GateSet,
+)
 from moorage.schedule.config import plugin_args
 from moorage.schedule.config.configuration_views import Point
 from moorage.schedule.framework.plugin import Plugin, PreFilterOnly, Profile
@@ -21,6 +27,7 @@ from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.image_locality import ImageLocality
 from moorage.schedule.plugins.inter_pod_affinity import InterPodAffinity
 from moorage.schedule.plugins.node_affinity import NodeAffinity
+from moorage.schedule.plugins.node_declared_features import NodeDeclaredFeatures
 from moorage.schedule.plugins.node_name import NodeName
 from moorage.schedule.plugins.node_ports import NodePorts
 from moorage.schedule.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -182,6 +189,13 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
     Row("ImageLocality", _points(Point.SCORE), lambda _, shared: ImageLocality(), 1),
     # And then the pod gets its node.
     Row("DefaultBinder", _points(Point.BIND)),
+    # Kubernetes appends plugins of newer gates: hardly any pod needs a feature that not every node has.
+    Row(
+        "NodeDeclaredFeatures",
+        _PREPARES_AND_FILTERS,
+        lambda _, shared: NodeDeclaredFeatures(),
+        gate=NODE_DECLARED_FEATURES,
+    ),
 )
 PLUGINS: Mapping[str, Row] = {row.name: row for row in DEFAULT_PLUGINS}
 

@@ -35,6 +35,7 @@ class EventKind(Enum):
     NODE_ALLOCATABLE = "NodeUpdateNodeAllocatable"
     NODE_LABELS = "NodeUpdateNodeLabel"
     NODE_TAINTS = "NodeUpdateNodeTaint"  # and spec.unschedulable, which is a taint in all but name
+    NODE_DECLARED_FEATURES = "NodeUpdateNodeDeclaredFeature"
     POD_ADDED = "AssignedPodAdd"
     POD_REMOVED = "AssignedPodDelete"
     POD_ENDING = "AssignedPodUpdate"
@@ -130,6 +131,8 @@ def node_events(old: Node | None, new: Node | None) -> tuple[Event, ...]:
         kinds.append(EventKind.NODE_ALLOCATABLE)
     if old.metadata.labels != new.metadata.labels:
         kinds.append(EventKind.NODE_LABELS)
+    if old.status.declaredFeatures != new.status.declaredFeatures:
+        kinds.append(EventKind.NODE_DECLARED_FEATURES)
     return tuple(Event(kind, old, new) for kind in kinds)
 
 

@@ -31,8 +31,16 @@ _SPEC = attrgetter(
     "preemptionPolicy",
     "schedulerName",
     "hostNetwork",
+    "hostUsers",
 )
-_NODE = attrgetter("metadata.labels", "spec.taints", "spec.unschedulable", "status.allocatable", "status.images")
+_NODE = attrgetter(
+    "metadata.labels",
+    "spec.taints",
+    "spec.unschedulable",
+    "status.allocatable",
+    "status.images",
+    "status.declaredFeatures",
+)
 
 
 def are_alike(old: Pod, new: Pod) -> bool:

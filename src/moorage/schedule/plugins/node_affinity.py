@@ -52,7 +52,7 @@ from moorage.schedule.framework.plugin import (
     Verdict,
     unresolvable,
 )
-from moorage.schedule.plugins.unreadable_labels import UnreadableLabels
+from moorage.schedule.framework.unreadable_labels import UnreadableLabels
 
 POD_REASON = "node(s) didn't match Pod's node affinity/selector"
 ENFORCED_REASON = "node(s) didn't match scheduler-enforced node affinity"

@@ -13,6 +13,7 @@ from moorage.admit.objects_world import LOOKED_UP, ObjectsWorld
 from moorage.admit.plugins.quota import QuotaBalance
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
 from moorage.serve.admission.quota_ledger import QuotaLedger
 from moorage.serve.requests.long_work import in_slices
 from moorage.serve.resources.objects import decode, prefix_of
@@ -121,6 +122,12 @@ class AdmissionLookups(ObjectsWorld):
     def _learn_topology(self, stored: Stored) -> None:
         labels = (stored.view if stored.view is not None else _read_labels(stored.value)).metadata.labels
         self.put_topology(_name(KINDS.NODE, stored), labels)
+
+    def node(self, name: str) -> Node | None:
+        """Read a node from the store: it is asked for seldom, and written often."""
+        stored = self._store.peek(f"{prefix_of(KINDS.NODE)}{name}")
+        node: Node | None = None if stored is None else _view(KINDS.NODE, stored)
+        return node
 
     def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
         return kind is KINDS.SERVICE_ACCOUNT  # which the service account controller may be about to create

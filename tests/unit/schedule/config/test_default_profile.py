@@ -35,6 +35,7 @@ def test_filters_run_in_kubernetes_order() -> None:
         "PodTopologySpread",
         "InterPodAffinity",
         "DynamicResources",
+        "NodeDeclaredFeatures",
     ]
 
 

@@ -251,5 +251,5 @@ def test_refused_as_a_whole(plugins: Raw, expected: str) -> None:
 
 
 def test_disabling_what_is_not_here_is_no_mistake() -> None:
-    disabled = named("NodeDeclaredFeatures", "GangScheduling")
+    disabled = named("PodGroupScheduling", "GangScheduling")
     assert profile({"multiPoint": {"disabled": disabled}}).order == profile().order

@@ -31,7 +31,7 @@ from moorage.model.quantity import Quantity
 from moorage.model.types.node import NodeSelector
 from moorage.model.types.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
 from moorage.schedule.framework.plugin import Mask, UnreadableOn
-from moorage.schedule.plugins.unreadable_labels import UnreadableLabels
+from moorage.schedule.framework.unreadable_labels import UnreadableLabels
 
 EVERYWHERE = 0
 Slots = NDArray[np.int64]
