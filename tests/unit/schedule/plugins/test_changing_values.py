@@ -12,8 +12,8 @@ from moorage.columns.selector_masks import LabelPredicate
 from moorage.match.requirement import Requirement
 from moorage.match.tolerations import TolerationSet
 from moorage.model.gates import gates_from
+from moorage.schedule.framework.unreadable_labels import UnreadableLabels
 from moorage.schedule.plugins.taint_toleration import TaintToleration
-from moorage.schedule.plugins.unreadable_labels import UnreadableLabels
 
 CHANGES = 1_200
 GATES = gates_from({"AllAlpha": True})
