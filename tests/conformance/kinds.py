@@ -87,6 +87,11 @@ def _validation(object_kind: str) -> Kind:
     return Kind(f"validate{name}", "device_kinds", frozenset(("gates", "object")), wanted, object_kind=object_kind)
 
 
+_NODE_IDENTITY_GROUPS = """
+    authz-reference authz-verbs authz-pod-state authz-pods authz-volumes authz-claims authz-static slices identity
+    node-read node-create node-labels node-update mirror-pod pod-delete pod-eviction pod-status lease csinode token csr
+    pvc-status event random-reads random-nodes random-mirror
+"""
 KINDS = (
     _kind("semver", "semver", "op s? a? b?", "ok? version? error? cmp?", "parse compare"),
     _kind(
@@ -190,6 +195,13 @@ KINDS = (
         frozenset(["setup", "steps"]),
         frozenset(["steps"]),
         groups=frozenset(["token-request", "token-review", "access-review", "rules-review", "self-review"]),
+    ),
+    Kind(
+        "node_identity",
+        "platform.node_identity",
+        frozenset(["setup", "steps"]),
+        frozenset(["steps"]),
+        groups=frozenset(_NODE_IDENTITY_GROUPS.split()),
     ),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

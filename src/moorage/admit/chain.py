@@ -21,9 +21,11 @@ from typing import Any
 import msgspec
 
 from moorage.admit import admission
-from moorage.admit.admission import Admitted, Mutated, Rejected, phases_of
+from moorage.admit.admission import Admitted, Mutated, PluginPhases, Rejected, phases_of
+from moorage.admit.attributes import Write
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.limit_ranger import LimitRanger
+from moorage.admit.plugins.node_restriction.plugin import NodeRestriction
 from moorage.admit.plugins.pod_resize import NodeDeclaredFeatureValidator, PodResizeValidator
 from moorage.admit.plugins.pod_security import PodSecurity
 from moorage.admit.plugins.priority import Priority
@@ -41,6 +43,7 @@ from moorage.admit.prepare.service_addresses import ServiceAddresses
 from moorage.admit.prepare.service_allocator import ServiceAllocator
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import ANY_REQUEST, Request
+from moorage.admit.requester import Named, Requester, node_of
 from moorage.admit.subresources.pod_parts import admit_pod_part
 from moorage.admit.world import AdmissionWorld
 from moorage.model.api_error import ApiError
@@ -74,6 +77,7 @@ class Admission:
             NamespaceLifecycle(world),  # first: nothing else is asked about an object that has no namespace to be in
             LimitRanger(world),  # before RuntimeClass and the quota: its defaults count
             ServiceAccount(world),
+            NodeRestriction(world),  # decides by who makes the request; see `restrict`
             *((TaintNodesByCondition(),) if taints_new_nodes else ()),
             PodSecurity(world),  # only validates, so its place matters for the order of refusals alone
             Priority(world),
@@ -91,9 +95,32 @@ class Admission:
         self._phases = phases_of(self._plugins)
         self._resizing = tuple(plugin for plugin in self._plugins if type(plugin).resize is not Plugin.resize)
         self._live = tuple(plugin for plugin in self._plugins if plugin.live)
+        self._restrictions = tuple(plugin for plugin in self._plugins if isinstance(plugin, NodeRestriction))
 
     def _allocator(self) -> ServiceAllocator:
         return ServiceAllocator(self.world.services(), self.random, self.world.service_range)
+
+    def restricts(self, user: Named) -> bool:
+        """Return whether plugins decide by this user. The requests of others need no requester."""
+        return bool(self._restrictions) and node_of(user) is not None
+
+    def restrict(self, requester: Requester | None, write: Write) -> None:
+        """Raise ApiError if plugins refuse a write for who makes it.
+
+        For updates, deletions and subresources, which are looked at before they are validated. A create is looked at
+        in the order of all plugins, if its `Request` has the requester.
+        """
+        if requester is not None:
+            for plugin in self._restrictions:
+                plugin.check(requester, write)
+
+    def _phases_of(self, request: Request | None) -> PluginPhases:
+        """Return the plugins as they are for a request."""
+        if request is None or request.requester is None:
+            return self._phases
+        return phases_of(
+            [plugin.bound(request) if isinstance(plugin, NodeRestriction) else plugin for plugin in self._plugins]
+        )
 
     def admit(self, new: Raw, old: Raw | None = None, *, request: Request | None = ANY_REQUEST) -> Admitted | Rejected:
         """Admit a document of any kind, and leave it as it is: created if `old` is None, else updated."""
@@ -112,7 +139,7 @@ class Admission:
         """Admit a new object, completed in place unless `copies`. `own` writes its field owners."""
         return self.noted(
             admission.admit_own(
-                kind, raw, None, self.gates, plugins=self._phases, request=request, own=own, copies=copies
+                kind, raw, None, self.gates, plugins=self._phases_of(request), request=request, own=own, copies=copies
             )
         )
 
@@ -134,7 +161,7 @@ class Admission:
                 raw,
                 old,
                 self.gates,
-                plugins=self._phases,
+                plugins=self._phases_of(request),
                 request=request,
                 own=own,
                 old_view=old_view,
@@ -159,7 +186,7 @@ class Admission:
             raw,
             old,
             self.gates,
-            plugins=self._phases,
+            plugins=self._phases_of(request),
             request=request,
             own=own,
             old_view=old_view,
@@ -174,9 +201,9 @@ class Admission:
         """Admit a change of one part of a pod: its ephemeral containers, or the resources of its containers."""
         return admit_pod_part(part, new, old, self.gates, self._resizing, own)
 
-    def mutate_custom(self, kind: Kind, raw: Raw, old: Raw | None) -> None:
+    def mutate_custom(self, kind: Kind, raw: Raw, old: Raw | None, request: Request | None = None) -> None:
         """Let the plugins change an object of a custom kind. Raises Forbidden and ApiError."""
-        for plugin in self._phases.changing:
+        for plugin in self._phases_of(request).changing:
             plugin.admit(kind, raw, old)
 
     def validate_custom(self, kind: Kind, raw: Raw, old: Raw | None) -> None:

@@ -163,6 +163,10 @@ class ObjectsWorld:
         runtime_class: RuntimeClass | None = self._known[KINDS.RUNTIME_CLASS].get(name)
         return runtime_class
 
+    def find(self, kind: Kind, namespace: str, name: str) -> Any:
+        """Return a looked-up object, or None. Objects in memory are not those of a request, so more is not needed."""
+        return self._known.get(kind, {}).get(f"{namespace}/{name}" if kind.namespaced else name)
+
     def service_account(self, namespace: str, name: str) -> ServiceAccount | None:
         account: ServiceAccount | None = self._known[KINDS.SERVICE_ACCOUNT].get(f"{namespace}/{name}")
         return account

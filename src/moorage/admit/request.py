@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from moorage.admit.raw import Raw, part
+from moorage.admit.requester import Requester
 
 MAX_GENERATED_BASE_LENGTH = 58
 #: Fields of the old object that an update which leaves them out does not mean to clear.
@@ -24,7 +25,8 @@ class Request(msgspec.Struct, frozen=True):
     """One request. `timestamp` is RFC 3339 or empty, for no creationTimestamp at all.
 
     `allow_privileged` is the server's own flag; upstream's default is off, but nearly every cluster turns it on.
-    `namespace_labels` gives the labels of a namespace; without it nothing depends on them.
+    `namespace_labels` gives the labels of a namespace; without it nothing depends on them. `requester` is the user, if
+    plugins decide by it (see `Admission.restricts`).
     """
 
     namespace: str = "default"
@@ -33,6 +35,7 @@ class Request(msgspec.Struct, frozen=True):
     timestamp: str = ""
     allow_privileged: bool = True
     namespace_labels: Callable[[str], Mapping[str, str] | None] | None = None
+    requester: Requester | None = None
 
 
 ANY_REQUEST = Request()

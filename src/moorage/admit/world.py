@@ -7,7 +7,7 @@ carries an `Assumption`. Kubernetes: the informers of admission plugins.
 
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from moorage.admit.plugins.quota import QuotaBalance
 from moorage.model.kinds import KINDS, Kind
@@ -82,6 +82,9 @@ class AdmissionWorld(Protocol):
     def storage_classes(self) -> Mapping[str, StorageClass]: ...
 
     def runtime_class(self, name: str) -> RuntimeClass | None: ...
+
+    def find(self, kind: Kind, namespace: str, name: str) -> Any:
+        """Return the view of an object of any kind, or None. Only plugins that decide by the requester ask."""
 
     def service_account(self, namespace: str, name: str) -> ServiceAccount | None: ...
 

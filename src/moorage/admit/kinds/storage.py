@@ -194,7 +194,7 @@ def validate_csi_node_update(new: views.CSINode, old: views.CSINode, options: Va
         for after in new.spec.drivers:
             if after.name == before.name:
                 plain, earlier = (msgspec.structs.replace(one, allocatable=None) for one in (after, before))
-                yield from validate_immutable(plain, earlier, "spec.drivers", as_manifest(plain))
+                yield from validate_immutable(plain, earlier, "spec.drivers", internal_form(plain))
 
 
 def validate_storage_capacity(capacity: views.CSIStorageCapacity, options: ValidationOptions) -> FieldErrors:

@@ -19,7 +19,7 @@ from moorage.admit.metadata import (
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.ip_addresses import validate_ip_address
 from moorage.admit.pod.pod import validate_pod_annotation_updates
-from moorage.admit.pod.resources import is_native_resource, validate_quantity
+from moorage.admit.pod.resources import is_native_resource
 from moorage.admit.raw import Raw
 from moorage.model.field_error import (
     AsJSON,
@@ -29,9 +29,12 @@ from moorage.model.field_error import (
     duplicate,
     forbidden,
     invalid,
+    not_supported,
     required,
 )
 from moorage.model.gates import DRA_EXTENDED_RESOURCE, DRA_NODE_ALLOCATABLE_RESOURCES, GateSet
+from moorage.model.names import label_key_errors
+from moorage.model.quantity import Quantity
 from moorage.model.types.container import Container
 from moorage.model.types.core import Namespace
 from moorage.model.types.pod import (
@@ -144,8 +147,41 @@ def validate_namespace_status(new: Namespace, old: Namespace) -> FieldErrors:
 
 def validate_claim_status(new: PersistentVolumeClaim, old: PersistentVolumeClaim) -> FieldErrors:
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
+    if not new.spec.accessModes:
+        yield required("Spec.accessModes", "")
     for name, quantity in new.status.capacity.items():
-        yield from validate_quantity(quantity, f"status.capacity[{name}]", is_whole=False)
+        yield from _validate_amount(quantity, f"status.capacity[{name}]")
+    path = "status.allocatedResourceStatuses"
+    for name, status in new.status.allocatedResourceStatuses.items():
+        yield from _validate_claim_resource(name, path)
+        if status not in _RESIZE_STATUSES:
+            yield not_supported(path, name, _RESIZE_STATUSES)
+    path = "status.allocatedResources"
+    for name, quantity in new.status.allocatedResources.items():
+        wrong_name = [*_validate_claim_resource(name, path)]
+        yield from wrong_name or _validate_amount(quantity, f"{path}[{name}]")
+
+
+_RESIZE_STATUSES = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
+
+
+def _validate_amount(quantity: Quantity, path: str) -> FieldErrors:
+    if quantity.value() < 0:
+        yield invalid(path, quantity.value(), "must be a valid resource quantity")
+
+
+def _validate_claim_resource(name: str, path: str) -> FieldErrors:
+    """Check the name of a resource of a claim: `storage`, or one that is not Kubernetes' own."""
+    complaints = label_key_errors(name)
+    yield from (invalid(path, name, complaint) for complaint in complaints)
+    if not complaints and is_native_resource(name) and name != "storage":
+        yield not_supported(path, name, ("storage",))
 
 
 def _validate_counts(status: Any, names: tuple[str, ...]) -> FieldErrors:

@@ -85,6 +85,16 @@ _BY_NAME = {plugin.name: plugin for plugin in _PLUGINS}
 _NEVER_COUNTED = frozenset({"kubernetes.io/azure-file", "kubernetes.io/vsphere-volume"})
 
 
+#: The sources of these, whose drivers are counted nowhere.
+_OTHER_DRIVERS = {"azureFile": "file.csi.azure.com", "vsphereVolume": "csi.vsphere.vmware.com"}
+
+
+def migrated_driver(source: Any) -> str:
+    """Return the CSI driver that took over the plugin of a pod's volume or a PersistentVolume's spec, if any."""
+    drivers = {**{plugin.source: plugin.driver for plugin in _PLUGINS}, **_OTHER_DRIVERS}
+    return next((driver for name, driver in drivers.items() if getattr(source, name) is not None), "")
+
+
 def moved_disk(source: Any, labels: dict[str, str]) -> Attachable | None:
     """Return the disk in a pod's volume (without labels) or a PersistentVolume's spec, if a driver took it over."""
     for plugin in _PLUGINS:

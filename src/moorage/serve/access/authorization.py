@@ -7,14 +7,17 @@ must be allowed by itself. Kubernetes: the authorizer interface, the union of au
 authorizer, the request info resolver, the impersonation filter.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 from urllib.parse import unquote
 
+from moorage.match.label_selector import parse_selector
+from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.go.quoting import go_quote
 from moorage.model.types.policy import PolicyRule
-from moorage.serve.http.messages import IMPERSONATION, SEPARATOR, Request, is_flag_set
+from moorage.serve.http.messages import IMPERSONATION, SEPARATOR, Query, Request, is_flag_set
 from moorage.serve.pki.authentication import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -144,7 +147,8 @@ def attributes_of(request: Request) -> Attributes:
     start = 1 if segments[0] == "api" else 2
     group, version, rest = segments[1] if start == 2 else "", segments[start], segments[start + 1 :]
     verb = _VERBS.get(request.method, "")
-    if rest[0] == "watch" and len(rest) > 1:
+    by_path = rest[0] == "watch" and len(rest) > 1
+    if by_path:
         verb, rest = "watch", rest[1:]
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:
@@ -157,14 +161,32 @@ def attributes_of(request: Request) -> Attributes:
         verb = "watch" if is_flag_set(request.query.get("watch", "false")) else "list"
     elif not name and verb == "delete":
         verb = "deletecollection"
-    fields = request.query.get("fieldSelector") if verb in _WITH_SELECTORS and request.query_text else ""
+    # The selectors of old watch paths do not count: Kubernetes does not honour them everywhere.
+    has_selectors = verb in _WITH_SELECTORS and request.query_text and not by_path
+    fields = request.query.get("fieldSelector") if has_selectors else ""
     return Attributes(verb, group, version, resource, subresource, namespace, name, "", fields, True)
 
 
 def _name_in_selector(request: Request) -> str:
     """Return the name of the only object that a field selector lets through."""
     name = required_value(request.query.get("fieldSelector"), "metadata.name")
+    if name and not _is_readable(request.query):
+        return ""
     return "" if name in (".", "..") or "/" in name or "%" in name else name
+
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,19}\Z")
+
+
+def _is_readable(query: Query) -> bool:
+    """Return whether the other parameters of a list can be read; else Kubernetes does not look at any of them."""
+    if any(text and not _NUMBER.match(text) for text in map(query.get, ("limit", "timeoutSeconds"))):
+        return False
+    try:
+        parse_selector(query.get("labelSelector"))
+    except SelectorError:
+        return False
+    return True
 
 
 def required_value(fields: str, field: str) -> str:

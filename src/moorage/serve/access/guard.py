@@ -20,9 +20,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.policy import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding
-from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.serve.access.authorization import Authorization, resource_attributes
-from moorage.serve.access.node import node_of
 from moorage.serve.access.rbac import RBAC_GROUP, RoleIndex
 from moorage.serve.pki.authentication import User
 
@@ -164,7 +162,6 @@ def quoted_list(texts: Iterable[str]) -> str:
     return f"[{' '.join(map(go_quote, texts))}]"
 
 
-_RESTRICTED_LABEL = "node-restriction.kubernetes.io"
 _MISSING_ROLE = re.compile(rf"\b(?:cluster)?role\.{re.escape(RBAC_GROUP)}")
 #: What the garbage collector changes: who may change only these need not have the rights of the role.
 _OF_GARBAGE_COLLECTION = ("ownerReferences", "finalizers", "managedFields", "resourceVersion", "generation")
@@ -185,17 +182,11 @@ class WriteGuard:
             decision = self._authorization.authorize(self._user, attributes)
             if not decision.allowed:
                 raise forbidden(kind, name, decision.reason)
-        node = node_of(self._user)
-        if node is not None and (why := _of_another_node(node, kind, name, raw)):
-            raise forbidden(kind, name, why)
         if kind.group == RBAC_GROUP:
             self._check_rights(Ref(kind, namespace, name), raw, None, "" if self._verb == "create" else name)
 
     def check_change(self, ref: Ref, new: Raw, old: Raw) -> None:
         """Raise ApiError if the user may not change an object so."""
-        node = node_of(self._user)
-        if node is not None and ref.kind.name == "Node" and (why := _beyond_a_node(node, new, old)):
-            raise forbidden(ref.kind, ref.name, why)
         if ref.kind.group == RBAC_GROUP and not _changes_only_owners(new, old):
             self._check_rights(ref, new, old, ref.name)
 
@@ -249,38 +240,6 @@ class WriteGuard:
             error = _MISSING_ROLE.sub(f"{ref.kind.plural}.{RBAC_GROUP}", owned.error)
             why += f"; resolution errors: [{error}]"
         raise forbidden(ref.kind, ref.name, why)
-
-
-def _of_another_node(node: str, kind: Kind, name: str, raw: Raw) -> str:
-    """Return why a node may not create an object that is not its own. Kubernetes: the NodeRestriction plugin."""
-    if kind.name in ("Node", "CSINode", "Lease") and name != node:
-        return f'node "{node}" is not allowed to create a {kind.name} for node "{name}"'
-    spec = raw.get("spec")
-    owner = spec.get("nodeName") if isinstance(spec, dict) else None
-    if kind.name in ("Pod", "ResourceSlice") and owner != node:
-        return f'node "{node}" can only create {kind.plural} with spec.nodeName set to itself'
-    annotations = raw["metadata"].get("annotations") or {}
-    if kind.name == "Pod" and MIRROR_POD not in annotations:
-        return f'pod does not have "{MIRROR_POD}" annotation, node "{node}" can only create mirror pods'
-    return ""
-
-
-def _beyond_a_node(node: str, new: Raw, old: Raw) -> str:
-    """Return why a node may not change its own Node so: what keeps pods away from it is not for it to decide."""
-    if _taints(new) != _taints(old):
-        return f'node "{node}" is not allowed to modify taints'
-    if new["metadata"].get("ownerReferences") != old["metadata"].get("ownerReferences"):
-        return f'node "{node}" is not allowed to modify ownerReferences'
-    before, after = (raw["metadata"].get("labels") or {} for raw in (old, new))
-    changed = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
-    if restricted := [name for name in changed if _RESTRICTED_LABEL in name.partition("/")[0]]:
-        return f'node "{node}" is not allowed to modify labels: {", ".join(restricted)}'
-    return ""
-
-
-def _taints(raw: Raw) -> Any:
-    spec = raw.get("spec")
-    return (spec.get("taints") if isinstance(spec, dict) else None) or []
 
 
 def _changes_only_owners(new: Raw, old: Raw) -> bool:

@@ -14,7 +14,8 @@ from moorage.model.kinds import KINDS
 from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import ALLOWED, Attributes, Authorization, Authorizer, Decision, Rules
 from moorage.serve.access.guard import ALL_RIGHTS
-from moorage.serve.access.node import NODE_KINDS, NodeAuthorizer
+from moorage.serve.access.node import NodeAuthorizer
+from moorage.serve.access.node_graph import GRAPH_KINDS
 from moorage.serve.pki.authentication import User
 from moorage.serve.verbs.api import Api
 
@@ -75,9 +76,9 @@ def use_modes(api: Api, modes: Sequence[str], policy_file: Path | None = None) -
             authorizers.append(api.roles)
         elif mode == "Node":
             node = NodeAuthorizer()
-            api.directory.follow_stored(KINDS.POD, node)
-            for kind in NODE_KINDS:
-                api.directory.follow(kind, node)
+            api.directory.follow_stored(KINDS.POD, node.graph)
+            for kind in GRAPH_KINDS:
+                api.directory.follow(kind, node.graph)
             authorizers.append(node)
         elif mode == "ABAC" and policy_file is not None:
             try:

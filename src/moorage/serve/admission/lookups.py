@@ -16,7 +16,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.serve.admission.quota_ledger import QuotaLedger
 from moorage.serve.requests.long_work import in_slices
-from moorage.serve.resources.objects import decode, prefix_of
+from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.store.protocol import Change, Store, Stored
 
 
@@ -131,6 +131,11 @@ class AdmissionLookups(ObjectsWorld):
 
     def assumes(self, kind: Kind, key: str, needed_by: Kind) -> bool:
         return kind is KINDS.SERVICE_ACCOUNT  # which the service account controller may be about to create
+
+    def find(self, kind: Kind, namespace: str, name: str) -> Any:
+        """Return the view of an object as it is stored, or None."""
+        stored = self._store.peek(key_of(kind, namespace, name))
+        return None if stored is None else _view(kind, stored)
 
     def quota_balances(self, namespace: str) -> Sequence[QuotaBalance]:
         return self._ledger.balances(namespace)

@@ -49,7 +49,7 @@ def _admit(
             own(raw)
         if old is None and kind.is_going:
             raise forbidden(kind, name_to_be, _TERMINATING)
-        chain.mutate_custom(kind, raw, old)
+        chain.mutate_custom(kind, raw, old, request)
     except ConversionError as error:
         return Rejected(kind, metadata.get("name") or "", problems=error.problems)
     except Forbidden as refusal:

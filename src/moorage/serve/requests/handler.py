@@ -24,8 +24,8 @@ from moorage.model.kinds import (
 from moorage.serve.access.authorization import acting_user, attributes_of
 from moorage.serve.access.certificates import check_signer
 from moorage.serve.access.guard import WriteGuard
-from moorage.serve.access.node import NODES_GROUP
 from moorage.serve.access.rbac import RBAC_GROUP
+from moorage.serve.access.requesters import requester_of, restrict_request
 from moorage.serve.access.reviews import (
     Reviewer,
     may_i,
@@ -44,6 +44,7 @@ from moorage.serve.requests.options import (
     WriteOptions,
     delete_options,
     list_options,
+    manager_of,
     query_of,
     seen_revision,
     write_options,
@@ -211,7 +212,7 @@ class Handler:
         if target.older_version:
             answer = await self._answer_older(target, request)
         elif target.subresource in SUBRESOURCES:
-            answer = await SUBRESOURCES[target.subresource](self._api, target, request, _manager(request))
+            answer = await SUBRESOURCES[target.subresource](self._api, target, request, manager_of(request))
         elif target.kind.records_requester and target.subresource and target.verb != "get":
             await check_signer(self._api, target, user)
             answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
@@ -255,6 +256,7 @@ class Handler:
             return self._answer_component(target, self._renderer(target.kind, request))
         kind, review = target.kind, REVIEWS.get(target.kind.name)
         raw = await body_of(self._api, request, kind)
+        restrict_request(self._api, target, request, raw)
         if review is None:
             return await bind_named(self._api, target, raw)
         api = self._api
@@ -310,13 +312,16 @@ class Handler:
 
     def _options(self, target: Target, request: Request, kind: str, *, applies: bool = False) -> WriteOptions:
         """Read the options of a write, with a guard where the user's rights decide about more than the verb."""
-        options = write_options(query_of(request), _manager(request), kind, applies=applies)
+        options = write_options(query_of(request), manager_of(request), kind, applies=applies)
         user = request.user
         if target.kind.records_requester:
             options = msgspec.structs.replace(options, requester=user)
+        restricted = requester_of(self._api, user)
+        if restricted is not None:
+            options = msgspec.structs.replace(options, restricted=restricted)
         if user is None or MASTERS in user.groups:
             return options
-        if target.verb == "create" and target.kind.group != RBAC_GROUP and NODES_GROUP not in user.groups:
+        if target.verb == "create" and target.kind.group != RBAC_GROUP:
             return options
         guard = WriteGuard(user, target.verb, self._api.authorization, self._api.roles)
         return msgspec.structs.replace(options, guard=guard)
@@ -368,9 +373,8 @@ class Handler:
         return await self._written(outcome, renderer)
 
     async def _delete(self, target: Target, request: Request, renderer: Renderer) -> Answer:
-        outcome = await delete(
-            self._api, target.ref, delete_options(query_of(request), await _delete_body(self._api, request))
-        )
+        options = delete_options(query_of(request), await _delete_body(self._api, request))
+        outcome = await delete(self._api, target.ref, options, requester_of(self._api, request.user))
         if outcome.deleted:
             stored, long_work = outcome.stored, self._api.long_work
             is_much = is_large(stored.value)
@@ -386,7 +390,10 @@ class Handler:
     async def _delete_collection(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request)
         options = delete_options(query, await _delete_body(self._api, request))
-        page = await delete_collection(self._api, target.kind, target.namespace, list_options(query), options)
+        restricted = requester_of(self._api, request.user)
+        page = await delete_collection(
+            self._api, target.kind, target.namespace, list_options(query), options, restricted
+        )
         return await self._page(target, renderer, page)
 
     async def _page(self, target: Target, renderer: Renderer, page: Page) -> Answer:
@@ -435,10 +442,3 @@ async def _delete_body(api: Api, request: Request) -> Raw | None:
     if not request.body.strip():
         return None
     return await body_of(api, request, DELETE_OPTIONS)
-
-
-def _manager(request: Request) -> str:
-    """Return the field manager of a request that names none: the first word of its user agent."""
-    agent = request.headers.get("user-agent", "")
-    name = agent.partition("/")[0][:128]
-    return name if name and name.isprintable() else "unknown"

@@ -10,6 +10,9 @@ from contextlib import aclosing
 from time import perf_counter
 from typing import TypeVar, Unpack
 
+import msgspec
+
+from moorage.admit.attributes import CREATE, Write
 from moorage.admit.raw import copy_document
 from moorage.client.http_wire import (
     check_name,
@@ -27,6 +30,7 @@ from moorage.model.kinds import KINDS, SUBJECT_ACCESS_REVIEW, CustomKind, Kind, 
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.access.authorization import Attributes, denied
+from moorage.serve.access.requesters import requester_of
 from moorage.serve.access.reviews import Reviewer, may_they
 from moorage.serve.pki.authentication import ADMIN, User
 from moorage.serve.requests.decoding import check_kind
@@ -81,8 +85,9 @@ class LoopbackClient:
         self._allowed_within: set[tuple[str, Kind, str, str]] = set()
         self._decided_at = -1
         self._api, self._is_shared = api, api.store.is_shared
-        self._options = WriteOptions(self.manager, validation=TRUST)
-        self._apply_options = WriteOptions(self.manager, validation=TRUST, force=True)
+        self._restricted = requester_of(api, user)
+        self._options = WriteOptions(self.manager, validation=TRUST, restricted=self._restricted)
+        self._apply_options = msgspec.structs.replace(self._options, force=True)
         self._closed = False
         self._counted: dict[_Key, tuple[Count, Distribution]] = {}
 
@@ -181,10 +186,11 @@ class LoopbackClient:
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         ref = self._ref(kind, name, namespace)
         options = delete_options({}, render_delete_options(**demands) or None)
-        await self._ask("DELETE", ref, lambda: delete(self._api, ref, options))
+        await self._ask("DELETE", ref, lambda: delete(self._api, ref, options, self._restricted))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         ref = self._ref(KINDS.POD, name, namespace)
+        self._restrict(ref, "binding")
         if not node:
             document = render_binding(namespace, name, uid, node)
             await self._ask("POST", ref, lambda: subresources.bind(self._api, namespace, name, document), "binding")
@@ -194,8 +200,12 @@ class LoopbackClient:
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
         ref = self._ref(KINDS.POD, name, namespace)
+        self._restrict(ref, "eviction")
         document = render_eviction(namespace, name, uid)
         await self._ask("POST", ref, lambda: subresources.evict(self._api, namespace, name, document), "eviction")
+
+    def _restrict(self, ref: Ref, subresource: str) -> None:
+        self._api.admission.restrict(self._restricted, Write(CREATE, *ref, subresource))
 
     async def close(self) -> None:
         self._closed = True

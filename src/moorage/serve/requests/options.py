@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from moorage.admit.requester import Requester
 from moorage.admit.subresources.deletion import read_delete_options
 from moorage.model.api_error import ApiError, Raw, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
@@ -45,7 +46,8 @@ class ListOptions(msgspec.Struct, frozen=True):
 class WriteOptions(msgspec.Struct, frozen=True):
     """Options of a create, update or patch. `manager` owns the fields that it sets; `guard` checks rights.
 
-    `requester` is noted in kinds that record who has created them.
+    `requester` is noted in kinds that record who has created them. `restricted` is the requester, if admission plugins
+    decide by it.
     """
 
     manager: str = "unknown"
@@ -54,6 +56,14 @@ class WriteOptions(msgspec.Struct, frozen=True):
     force: bool | None = None
     guard: WriteGuard | None = None
     requester: User | None = None
+    restricted: Requester | None = None
+
+
+def manager_of(request: Request) -> str:
+    """Return the field manager of a request that names none: the first word of its user agent."""
+    agent = request.headers.get("user-agent", "")
+    name = agent.partition("/")[0][:128]
+    return name if name and name.isprintable() else "unknown"
 
 
 def query_of(request: Request) -> dict[str, str]:

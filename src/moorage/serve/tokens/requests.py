@@ -9,12 +9,12 @@ from typing import Any
 
 from moorage.admit.messages.rejections import invalid_status
 from moorage.admit.raw import Raw
-from moorage.model.api_error import ApiError, bad_request, failure, forbidden
+from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import KINDS, TOKEN_REQUEST, Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.request import BoundObjectReference, TokenRequest, TokenReview
-from moorage.serve.access.node import node_of
+from moorage.serve.access.requesters import restrict_request
 from moorage.serve.access.reviews import Reviewer, shown_user
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.pki.authentication import account_user_name
@@ -38,24 +38,9 @@ async def answer_token_request(api: Api, target: Target, request: Request, manag
     options = write_options(query_of(request), manager, "CreateOptions")
     content_type = request.headers.get("content-type", "")
     raw, warnings = decode_object(request.body, content_type, TOKEN_REQUEST, options.validation)
-    node = node_of(request.user) if request.user is not None else None
-    if node is not None:
-        await _check_of_node(api, target, node, _read(raw).spec.boundObjectRef)
+    restrict_request(api, target, request, raw)
     answer, more = await request_token(api, target.namespace, target.name, raw)
     return json_response(answer, 201, headers=warning_headers([*warnings, *more]))
-
-
-async def _check_of_node(api: Api, target: Target, node: str, bound: BoundObjectReference | None) -> None:
-    """Raise ApiError 403 unless a node asks for a token of a pod of its own. Kubernetes: the NodeRestriction plugin."""
-    why = ""
-    if bound is None or (bound.apiVersion, bound.kind) != ("v1", "Pod") or not bound.name:
-        why = "node requested token not bound to a pod"
-    elif not bound.uid:
-        why = "node requested token with a pod binding without a uid"
-    elif (await _view(api, KINDS.POD, target.namespace, bound.name)).spec.nodeName != node:
-        why = "node requested token bound to a pod scheduled on a different node"
-    if why:
-        raise forbidden(KINDS.SERVICE_ACCOUNT, target.name, why)
 
 
 async def request_token(api: Api, namespace: str, name: str, document: Raw) -> tuple[Raw, list[str]]:

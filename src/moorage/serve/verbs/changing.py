@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.admission import Admitted
+from moorage.admit.attributes import UPDATE, Write
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import is_finalized
 from moorage.custom.objects.correlation import same_values
@@ -119,11 +120,12 @@ async def create(
         manager = None if is_owned else options.manager
         if takes_long:
             generation = api.directory.generation
-            admitted, template = await api.long_work.run(api.admit_alone, kind, raw, namespace, manager), None
-            if like is not None and generation == api.directory.generation:
+            admitted = await api.long_work.run(api.admit_alone, kind, raw, namespace, manager, options.restricted)
+            template = None
+            if like is not None and generation == api.directory.generation and options.restricted is None:
                 api.templates.learn(like, admitted)
         else:
-            admitted, template = api.admit_new(kind, raw, namespace, manager, like)
+            admitted, template = api.admit_new(kind, raw, namespace, manager, like, options.restricted)
         name = admitted.object["metadata"]["name"]
         if kind.records_requester:
             check_subject(kind, name, admitted.view)
@@ -314,6 +316,7 @@ async def replace(
     def make(old: Raw, old_view: Any) -> Changed:
         if options.guard is not None:
             options.guard.check_change(ref, raw, old)
+        api.admission.restrict(options.restricted, Write(UPDATE, kind, namespace, name, subresource, raw, old))
         changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
         return changed._replace(warnings=warnings)
 

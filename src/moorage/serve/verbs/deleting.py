@@ -4,13 +4,16 @@ The rules of each kind are in `moorage.admit.subresources.deletion`. Kubernetes:
 DeleteCollection, the finalize subresource of namespaces.
 """
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from moorage.admit.attributes import DELETE, Write
 from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.admit.plugins.standard import check_namespace_deletion
 from moorage.admit.raw import Raw, copy_document
-from moorage.admit.subresources.deletion import Deletion, decide_deletion
+from moorage.admit.requester import Requester
+from moorage.admit.subresources.deletion import Deletion, check_preconditions, decide_deletion
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import KINDS, Kind, Ref
@@ -28,17 +31,28 @@ from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 _TRIES = 100
 
+#: Looks at an object before it is deleted, and raises ApiError if it must not be.
+Check = Callable[[Raw], None]
 
-async def delete(api: Registry, ref: Ref, options: DeleteOptions) -> WriteResult:
+
+async def delete(api: Registry, ref: Ref, options: DeleteOptions, restricted: Requester | None = None) -> WriteResult:
     """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
     if ref.kind is KINDS.NAMESPACE:
         check_namespace_deletion(ref.name)
     elif ref.kind is KINDS.PRIORITY_CLASS:
         check_priority_class_deletion(ref.name)
-    return await _delete(api, ref, options)
+    return await _delete(api, ref, options, _restriction(api, restricted, ref))
 
 
-async def _delete(api: Registry, ref: Ref, options: DeleteOptions) -> WriteResult:
+def _restriction(api: Registry, restricted: Requester | None, ref: Ref) -> Check | None:
+    """Return what looks at an object before a requester deletes it, if plugins decide by the requester."""
+    if restricted is None:
+        return None
+    kind, namespace, name = ref
+    return lambda old: api.admission.restrict(restricted, Write(DELETE, kind, namespace, name, old=old))
+
+
+async def _delete(api: Registry, ref: Ref, options: DeleteOptions, check: Check | None) -> WriteResult:
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     if options.dryRun:
@@ -48,9 +62,9 @@ async def _delete(api: Registry, ref: Ref, options: DeleteOptions) -> WriteResul
         if stored is None:
             raise not_found(kind, name)
         if api.is_busy and is_large(stored.value):
-            deletion, value = await api.long_work.run(_decided, api, kind, stored, options)
+            deletion, value = await api.long_work.run(_decided, api, kind, stored, options, check)
         else:
-            deletion, value = _decided(api, kind, stored, options)
+            deletion, value = _decided(api, kind, stored, options, check)
         try:
             return await _carry_out(api, kind, stored, deletion, value, bool(options.dryRun))
         except RevisionMismatch as mismatch:
@@ -60,9 +74,14 @@ async def _delete(api: Registry, ref: Ref, options: DeleteOptions) -> WriteResul
     raise stale(kind, name)
 
 
-def _decided(api: Registry, kind: Kind, stored: Stored, options: DeleteOptions) -> tuple[Deletion, Any]:
+def _decided(
+    api: Registry, kind: Kind, stored: Stored, options: DeleteOptions, check: Check | None
+) -> tuple[Deletion, Any]:
     """Return what the deletion of an object means, and the value to store if it is changed first."""
     document = api.values.decode(kind, stored)
+    if check is not None:
+        check_preconditions(kind, document, options.preconditions, str(stored.revision))
+        check(document)
     deletion = decide_deletion(
         kind,
         api.marked_for_deletion(kind, document),
@@ -99,13 +118,24 @@ async def _carry_out(
     return WriteResult(stored, deleted=True)
 
 
-async def delete_collection(api: Api, kind: Kind, namespace: str, which: ListOptions, options: DeleteOptions) -> Page:
-    """Delete all selected objects, and return them; those that are gone meanwhile are skipped."""
+async def delete_collection(
+    api: Api,
+    kind: Kind,
+    namespace: str,
+    which: ListOptions,
+    options: DeleteOptions,
+    restricted: Requester | None = None,
+) -> Page:
+    """Delete all selected objects, and return them; those that are gone meanwhile are skipped.
+
+    Plugins that decide by the requester see no names, as in Kubernetes, so that they do not find the pods of a node.
+    """
     page = await list_page(api, kind, namespace, which)
+    check = _restriction(api, restricted, Ref(kind, namespace, ""))
     async for _, item in in_slices(page.items):
         where = namespace_in(kind, item.key)
         try:
-            await _delete(api, Ref(kind, where, name_in(item.key)), options)
+            await _delete(api, Ref(kind, where, name_in(item.key)), options, check)
         except ApiError as error:
             if error.code != 404:
                 raise

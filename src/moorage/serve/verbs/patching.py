@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.admit.attributes import UPDATE, Write
 from moorage.admit.messages.rejections import invalid_status
 from moorage.admit.raw import copy_document
 from moorage.client.protocol import PatchType, Raw
@@ -359,6 +360,7 @@ def _admit(
     expected = None if is_same else expected_revision(kind, name, new)
     if options.guard is not None:
         options.guard.check_change(ref, new, old)
+    api.admission.restrict(options.restricted, Write(UPDATE, kind, namespace, name, subresource, new, old))
     manager = None if is_owned else options.manager
     repeated = name_owners_once(new["metadata"], is_patch=True)
     return admit_change(api, ref, new, old, expected, manager, subresource, old_view)._replace(warnings=repeated)

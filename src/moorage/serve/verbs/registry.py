@@ -17,6 +17,7 @@ from moorage.admit.chain import Admission
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
+from moorage.admit.requester import Requester
 from moorage.admit.subresources.pod_parts import POD_PARTS
 from moorage.admit.subresources.status_update import APPROVAL, admit_approval, admit_status
 from moorage.model import generated_names
@@ -178,15 +179,23 @@ class Registry:
         return self._second_text
 
     def admit_new(
-        self, kind: Kind, raw: Raw, namespace: str, manager: str | None, like: Likeness | None = None
+        self,
+        kind: Kind,
+        raw: Raw,
+        namespace: str,
+        manager: str | None,
+        like: Likeness | None = None,
+        requester: Requester | None = None,
     ) -> tuple[Admitted, ObjectTemplate | None]:
         """Admit an object to be created, and return its template if it has one. `raw` is modified. Raises ApiError.
 
         Without a manager the document has its managedFields already, as after server-side apply. `like` is what
-        decoding recognised the document by.
+        decoding recognised the document by. What is admitted for one requester only becomes no template.
         """
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        request = self._request(namespace or "default", suffix)
+        request = self._request(namespace or "default", suffix, requester)
+        if requester is not None:
+            return self._admit_first(kind, raw, request, manager), None
         if kind is KINDS.POD and manager is not None:
             return self.templates.admit(raw, request, manager, like)
         if kind is KINDS.RESOURCE_CLAIM and manager is not None and self.tracks_owners:
@@ -195,17 +204,19 @@ class Registry:
             return self.node_templates.admit(raw, request), None
         return self._admit_first(kind, raw, request, manager), None
 
-    def admit_alone(self, kind: Kind, raw: Raw, namespace: str, manager: str | None) -> Admitted:
+    def admit_alone(
+        self, kind: Kind, raw: Raw, namespace: str, manager: str | None, requester: Requester | None = None
+    ) -> Admitted:
         """Admit an object to be created, in the thread for long work: templates belong to the event loop."""
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        request = self._request(namespace or "default", suffix)
+        request = self._request(namespace or "default", suffix, requester)
         return self._admit_first(kind, raw, request, manager)
 
-    def _request(self, namespace: str, suffix: str) -> Request:
+    def _request(self, namespace: str, suffix: str, requester: Requester | None) -> Request:
         """Return what admission knows of a create. Labels of a namespace that is only assumed are not looked up."""
         world = self.directory
         labels = world.namespace_labels if world.is_complete or world.namespace(namespace) is not None else None
-        return Request(namespace, suffix, self.new_uid(), self.now_text(), namespace_labels=labels)
+        return Request(namespace, suffix, self.new_uid(), self.now_text(), namespace_labels=labels, requester=requester)
 
     def _admit_pod(self, raw: Raw, request: Request, manager: str) -> Admitted:
         return self._admit_first(KINDS.POD, raw, request, manager)

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from moorage.admit.raw import Raw
 from moorage.model.api_error import bad_request
 from moorage.model.kinds import BINDING, EVICTION, SCALE, Kind
+from moorage.serve.access.requesters import restrict_request
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.requests.decoding import check_kind, decode_body, decode_object
 from moorage.serve.requests.options import query_of, write_options
@@ -30,6 +31,7 @@ async def _bind(api: Api, target: Target, request: Request, manager: str) -> Res
     options = write_options(query_of(request), manager, "CreateOptions")
     document = {"metadata": {"name": target.name}, **await body_of(api, request, BINDING)}
     check_kind(document, BINDING)
+    restrict_request(api, target, request, document)
     await bind(api, target.namespace, target.name, document, dry_run=options.dry_run)
     return json_response(_SUCCESS, 201)
 
@@ -40,6 +42,7 @@ async def _evict(api: Api, target: Target, request: Request, manager: str) -> Re
     if document.get("apiVersion") == "policy/v1beta1":
         document["apiVersion"] = EVICTION.api_version  # older clients', and the same
     check_kind(document, EVICTION)
+    restrict_request(api, target, request, document)
     await evict(api, target.namespace, target.name, document, dry_run=options.dry_run)
     return json_response(_SUCCESS, 201)
 
@@ -51,6 +54,7 @@ async def _scale(api: Api, target: Target, request: Request, manager: str) -> Re
             revision = {"resourceVersion": scale["metadata"].get("resourceVersion", "")}
             return json_response(render_table(SCALE, [scale], api.clock(), metadata=revision))
         return json_response(scale)
+    restrict_request(api, target, request, {})
     if target.verb == "patch":
         patch = await api.long_work.read(read_patch, request.body, request.headers.get("content-type", ""))
         options = write_options(query_of(request), manager, "PatchOptions", applies=patch.patch_type == APPLY)
@@ -69,6 +73,7 @@ async def _finalize(api: Api, target: Target, request: Request, manager: str) ->
     options = write_options(query_of(request), manager, "UpdateOptions")
     content_type = request.headers.get("content-type", "")
     raw, _ = await api.long_work.read(decode_object, request.body, content_type, kind, options.validation)
+    restrict_request(api, target, request, raw)
     return json_response(await finalize(api, target.name, raw, dry_run=options.dry_run))
 
 

@@ -3,7 +3,7 @@
 Its admission plugins are those of the recording: without ServiceAccount and TaintNodesByCondition.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -15,6 +15,7 @@ from moorage.admit.plugins.standard import ServiceAccount
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, Kind
+from moorage.serve.access.modes import use_modes
 from moorage.serve.http.messages import Request, Response, Stream, render_refusal
 from moorage.serve.pki.authentication import AUTHENTICATED, MASTERS, User
 from moorage.serve.requests.handler import Handler
@@ -45,10 +46,12 @@ class Answer(NamedTuple):
 class PlatformServer:
     """One server with an empty store. Make it with `started`."""
 
-    def __init__(self) -> None:
+    def __init__(self, modes: Sequence[str] = ()) -> None:
         metrics = Metrics()
         self.api = Api(MemoryStore(), default_gates(), fixed_tokens={ADMIN_TOKEN: ADMIN}, token_keys=_KEYS)
         self.api.directory.service_range = IPv4Network("10.0.0.0/16")
+        if modes:
+            use_modes(self.api, modes)
         self.use_plugins()
         self._handler = Handler(self.api, WebPaths((), metrics.render, self.api.resources), ApiServerMetrics(metrics))
 
@@ -60,8 +63,9 @@ class PlatformServer:
         )
 
     @classmethod
-    async def started(cls, *namespaces: str) -> "PlatformServer":
-        server = cls()
+    async def started(cls, *namespaces: str, modes: Sequence[str] = ()) -> "PlatformServer":
+        """Start a server. It authorizes by `modes`, or else by RBAC."""
+        server = cls(modes)
         await server.api.start()
         for name in namespaces:
             await server.post({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -88,8 +92,10 @@ class PlatformServer:
             answer = await self._handler(request)
         except ApiError as error:
             answer = render_refusal(error)
+        if isinstance(answer, Stream) and not answer.is_whole:  # a watch, which has no end
+            await answer.chunks.aclose()  # type: ignore[attr-defined]
+            return Answer(answer.status, None, [])
         if isinstance(answer, Stream):
-            assert answer.is_whole, "a watch has no end"
             chunks = b"".join([chunk async for chunk in answer.chunks])
             answer = Response(answer.status, chunks, answer.content_type, answer.headers)
         warnings = [_warning_text(value) for name, value in answer.headers if name.lower() == "warning"]

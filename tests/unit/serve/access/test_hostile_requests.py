@@ -109,7 +109,9 @@ async def test_a_node_gets_tokens_of_its_own_pods_only() -> None:
         await ask(handler, "POST", path.removesuffix("/app/token"), account)
         uids = {}
         for name, node in (("own", "n1"), ("other", "n2")):
-            made = await ask(handler, "POST", PODS, pod(name, nodeName=node, serviceAccountName="app"))
+            token = {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}, "name": "t"}
+            spec: Any = {"nodeName": node, "serviceAccountName": "app", "volumes": [token]}
+            made = await ask(handler, "POST", PODS, pod(name, **spec))
             uids[name] = made["metadata"]["uid"]
         for bound, code, why in (
             ({}, 403, "not bound to a pod"),

@@ -7,14 +7,11 @@ from typing import Any
 import pytest
 from tests.unit.serve.verbs.bench import new_api
 
-from moorage.model.kinds import KINDS, view_of
 from moorage.serve.access.authorization import Attributes, Decision, resource_attributes
 from moorage.serve.access.modes import WrongModes, read_modes, read_policy, use_modes
-from moorage.serve.access.node import NodeAuthorizer
 from moorage.serve.pki.authentication import ADMIN, User
 
 JANE = User("jane", groups=("devs",))
-NODE = User("system:node:n1", groups=("system:nodes",))
 PODS = resource_attributes("get", "", "pods", namespace="a", name="p")
 
 
@@ -67,96 +64,3 @@ def test_a_policy_file_allows_by_user_group_resource_and_path(tmp_path: Path) ->
     file.write_text("{}\n")
     with pytest.raises(ValueError, match=r"policy.jsonl:1: not a Policy of"):
         read_policy(file)
-
-
-def node_authorizer() -> NodeAuthorizer:
-    authorizer = NodeAuthorizer()
-    spec = {
-        "nodeName": "n1",
-        "serviceAccountName": "robot",
-        "imagePullSecrets": [{"name": "pull"}],
-        "containers": [
-            {
-                "name": "c",
-                "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "from-env", "key": "k"}}}],
-                "envFrom": [{"configMapRef": {"name": "all-of-it"}}],
-            }
-        ],
-        "volumes": [
-            {"name": "v", "secret": {"secretName": "mounted"}},
-            {"name": "p", "projected": {"sources": [{"configMap": {"name": "projected"}}]}},
-            {"name": "d", "persistentVolumeClaim": {"claimName": "data"}},
-        ],
-    }
-    documents: list[dict[str, Any]] = [
-        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}, "spec": spec},
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "data", "namespace": "a"},
-            "spec": {"volumeName": "disk"},
-        },
-    ]
-    for document in documents:
-        authorizer.learn(KINDS[document["apiVersion"], document["kind"]], view_of(document))
-    return authorizer
-
-
-UNRELATED = "no relationship found between node 'n1' and this object"
-
-
-@pytest.mark.parametrize(
-    ("asked", "reason"),
-    [
-        (("get", "", "secrets", "a", "mounted"), None),
-        (("get", "", "secrets", "a", "from-env"), None),
-        (("get", "", "secrets", "a", "pull"), None),
-        (("watch", "", "secrets", "a", "pull"), None),
-        (("get", "", "secrets", "b", "mounted"), UNRELATED),
-        (("get", "", "secrets", "a", "other"), UNRELATED),
-        (("list", "", "secrets", "a", ""), "No Object name found"),
-        (("list", "", "secrets", "", ""), "can only read namespaced object of this type"),
-        (("update", "", "secrets", "a", "mounted"), "can only read resources of this type"),
-        (("get", "", "configmaps", "a", "all-of-it"), None),
-        (("get", "", "configmaps", "a", "projected"), None),
-        (("get", "", "persistentvolumeclaims", "a", "data"), None),
-        (("get", "", "persistentvolumes", "", "disk"), None),
-        (("get", "", "persistentvolumes", "", "other"), UNRELATED),
-        (("get", "", "pods", "a", "p"), None),
-        (("get", "", "pods", "a", "q"), UNRELATED),
-        (("list", "", "pods", "", ""), "can only list/watch pods with spec.nodeName field selector"),
-        (("get", "", "nodes", "", "n1"), None),
-        (("get", "", "nodes", "", "n2"), "node 'n1' cannot read 'n2', only its own Node object"),
-        (("list", "", "nodes", "", ""), "node 'n1' cannot read all nodes, only its own Node object"),
-        (("patch", "", "nodes", "", "n1"), None),
-        (("patch", "", "nodes", "", "n2"), 'node "n1" is not allowed to modify node "n2"'),
-        (("update", "coordination.k8s.io", "leases", "kube-node-lease", "n1"), None),
-        (
-            ("update", "coordination.k8s.io", "leases", "kube-node-lease", "n2"),
-            "can only access node lease with the same name as the requesting node",
-        ),
-        (("get", "", "services", "a", "s"), None),
-        (("delete", "", "namespaces", "", "a"), ""),
-    ],
-)
-def test_a_node_may_read_what_its_pods_refer_to(asked: tuple[str, ...], reason: str | None) -> None:
-    verb, group, resource, namespace, name = asked
-    decision = node_authorizer().authorize(
-        NODE, resource_attributes(verb, group, resource, namespace=namespace, name=name)
-    )
-    assert decision == (Decision(True) if reason is None else Decision(False, reason))
-
-
-def test_a_node_lists_its_own_pods_and_makes_tokens_for_their_accounts() -> None:
-    authorizer = node_authorizer()
-    own = resource_attributes("list", "", "pods", fields="spec.nodeName=n1")
-    assert authorizer.authorize(NODE, own).allowed
-    assert not authorizer.authorize(NODE, own._replace(fields="spec.nodeName=n2")).allowed
-    token = resource_attributes("create", "", "serviceaccounts", subresource="token", namespace="a", name="robot")
-    assert authorizer.authorize(NODE, token).allowed
-    assert authorizer.authorize(NODE, token._replace(name="default")).reason == UNRELATED
-    status = resource_attributes("patch", "", "pods", subresource="status", namespace="a", name="p")
-    assert authorizer.authorize(NODE, status).allowed
-    assert not authorizer.authorize(User("system:node:n2", groups=("system:nodes",)), status).allowed
-    assert authorizer.authorize(JANE, status) == Decision(False)
-    assert authorizer.rules_for(NODE, "a").incomplete

@@ -141,9 +141,9 @@ async def test_a_node_creates_only_what_is_its_own() -> None:
     async with new_handler() as handler:
         assert (await ask(handler, "POST", "/api/v1/nodes", node("n1"), NODE))["code"] == 201
         refused = await ask(handler, "POST", "/api/v1/nodes", node("n2"), NODE)
-        assert refused["message"].endswith('node "n1" is not allowed to create a Node for node "n2"')
+        assert refused["message"].endswith('node "n1" is not allowed to modify node "n2"')
         refused = await ask(handler, "POST", PODS, pod(), NODE)
-        assert refused["message"].endswith('node "n1" can only create pods with spec.nodeName set to itself')
+        assert refused["message"].endswith('annotation, node "n1" can only create mirror pods')
         await ask(handler, "POST", "/api/v1/nodes", node("n2"))
         labels = {"metadata": {"labels": {"a": "b"}}}
         merge = "application/merge-patch+json"

@@ -8,11 +8,11 @@ import pytest
 from tests.unit.serve.shared.asking import config_map, pod
 from tests.unit.serve.shared.lagging_store import LaggingStore, SharedValues, servers, store_of
 
+from moorage.admit.requester import NODE_PREFIX, NODES_GROUP
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.access.modes import use_modes
-from moorage.serve.access.node import NODE_PREFIX, NODES_GROUP
 from moorage.serve.cluster.api_configuration import configure_api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.pki.authentication import User

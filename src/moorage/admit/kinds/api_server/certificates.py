@@ -5,6 +5,7 @@ Kubernetes: pkg/apis/certificates/validation, the strategies of certificatesigni
 
 import base64
 import binascii
+from typing import TYPE_CHECKING
 
 from moorage.admit.kinds.row import KindRow, Rows
 from moorage.admit.metadata import validate_object_meta, validate_object_meta_update
@@ -21,6 +22,9 @@ from moorage.model.types.request import (
     CertificateSigningRequestCondition,
     CertificateSigningRequestSpec,
 )
+
+if TYPE_CHECKING:
+    from cryptography import x509
 
 APPROVED, DENIED, FAILED = "Approved", "Denied", "Failed"
 CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client"
@@ -178,7 +182,7 @@ def _of_type(csr: CertificateSigningRequest, type_: str) -> list[CertificateSign
 def _request_complaint(encoded: str) -> str:
     """Return what is wrong with a PKCS#10 request in PEM, or an empty text."""
     try:
-        check_signature(read_request(_decoded(encoded)))
+        check_signature(read_request(decoded(encoded)))
     except UnreadableRequest as error:
         return str(error)
     return ""
@@ -190,14 +194,14 @@ def subject_complaint(spec: CertificateSigningRequestSpec) -> str:
         return ""
     from cryptography.x509.oid import NameOID
 
-    subject = read_request(_decoded(spec.request)).subject
+    subject = read_request(decoded(spec.request)).subject
     if any(group.value == _MASTERS for group in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)):
         return f"use of {CLIENT_SIGNER} signer with {_MASTERS} group is not allowed"
     return ""
 
 
 def _validate_certificate(encoded: str) -> FieldErrors:
-    if encoded and (complaint := _certificate_complaint(_decoded(encoded))):
+    if encoded and (complaint := _certificate_complaint(decoded(encoded))):
         yield field.invalid("status.certificate", "<certificate data>", complaint)
 
 
@@ -219,7 +223,16 @@ def _certificate_complaint(pem: bytes) -> str:
     return "" if blocks else "must contain at least one CERTIFICATE PEM block"
 
 
-def _decoded(encoded: str) -> bytes:
+def common_name(request: "x509.CertificateSigningRequest") -> str:
+    """Return the common name of the subject of a PKCS#10 request; of several the last, as Go reads them."""
+    from cryptography.x509.oid import NameOID
+
+    names = request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(names[-1].value) if names else ""
+
+
+def decoded(encoded: str) -> bytes:
+    """Return the bytes of a base64 text; none if it is not one."""
     try:
         return base64.b64decode(encoded)
     except binascii.Error:
