@@ -131,9 +131,14 @@ def _quote(text: str) -> str:
 def in_utc(text: str) -> str:
     """Return a time as Go prints it again: in UTC, to the second."""
     try:
-        return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return f"{whole_seconds(datetime.fromisoformat(text).astimezone(UTC))}Z"
     except (ValueError, OverflowError):
         return text
+
+
+def whole_seconds(moment: datetime) -> str:
+    """Write date and time without a zone. The year has four digits always; strftime writes `1` for the year 0001."""
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds")
 
 
 _UNITS = {

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.model.api_error import Raw
+from moorage.model.go.times import whole_seconds
 from moorage.model.kinds import Kind
 from moorage.model.schema.shapes import (
     AnyShape,
@@ -406,7 +407,7 @@ def _read_time(message: bytes, *, micro: bool) -> str | None:
         time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     except (OverflowError, OSError, ValueError):
         raise WireError(f"no time: {seconds} seconds") from None
-    text = time.strftime("%Y-%m-%dT%H:%M:%S")
+    text = whole_seconds(time)
     return f"{text}.{nanos // 1000:06d}Z" if micro else f"{text}Z"
 
 

@@ -129,3 +129,20 @@ def test_lists_in_a_map_are_messages() -> None:
         envelope(b"certificates.k8s.io/v1", b"CertificateSigningRequest", field(2, field(6, extra))), kind
     )
     assert raw["spec"]["extra"] == {"team": ["a", "b"]}
+
+
+TIMES = [
+    (field(1, -62135596798), "0001-01-01T00:00:02.000000Z"),
+    (field(1, -30610224001) + field(2, 999_000), "0999-12-31T23:59:59.000999Z"),
+    (field(1, 0) + field(2, 0), "1970-01-01T00:00:00.000000Z"),
+    (field(1, 1790000000) + field(2, 5_000), "2026-09-21T14:13:20.000005Z"),
+]
+
+
+@pytest.mark.parametrize(("time", "text"), TIMES)
+def test_years_have_four_digits(time: bytes, text: str) -> None:
+    lease = read_object(envelope(b"coordination.k8s.io/v1", b"Lease", field(2, field(3, time))), KINDS.LEASE)
+    assert lease["spec"]["acquireTime"] == text
+    creation = field(1, field(1, b"l") + field(8, time))
+    lease = read_object(envelope(b"coordination.k8s.io/v1", b"Lease", creation), KINDS.LEASE)
+    assert lease["metadata"]["creationTimestamp"] == f"{text[:19]}Z"
