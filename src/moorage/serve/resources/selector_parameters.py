@@ -107,6 +107,11 @@ _FIELDS: dict[tuple[str, str], dict[str, Reader]] = {
         "spec.nodeName": _text("spec", "nodeName"),
         "spec.driver": _text("spec", "driver"),
     },
+    ("v1", "ReplicationController"): {**_OBJECT, "status.replicas": _text("status", "replicas", absent="0")},
+    ("certificates.k8s.io/v1", "CertificateSigningRequest"): {
+        **_CLUSTER_OBJECT,
+        "spec.signerName": _text("spec", "signerName"),
+    },
     ("batch/v1", "Job"): {**_OBJECT, "status.successful": _text("status", "succeeded", absent="0")},
 }
 

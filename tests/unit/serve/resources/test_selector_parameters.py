@@ -27,6 +27,7 @@ POD: Raw = {
     "spec": {"nodeName": "n1", "restartPolicy": "Always", "schedulerName": "s", "serviceAccountName": "sa"},
     "status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}], "nominatedNodeName": "n2"},
 }
+CERTIFICATES = "certificates.k8s.io/v1"
 BARE: Raw = {"metadata": {"name": "p"}}
 
 
@@ -82,6 +83,22 @@ EVENT = {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod", "uid": "u"
         ("events.k8s.io/v1", "Event", "regarding.name=p", {**BARE, "regarding": {"name": "p"}}, True),
         ("events.k8s.io/v1", "Event", "reportingController=c", {**BARE, "reportingController": "c"}, True),
         ("batch/v1", "Job", "status.successful=0", BARE, True),
+        ("v1", "ReplicationController", "status.replicas=0", BARE, True),
+        ("v1", "ReplicationController", "status.replicas!=2", {**BARE, "status": {"replicas": 2}}, False),
+        (
+            CERTIFICATES,
+            "CertificateSigningRequest",
+            "spec.signerName=a/b",
+            {**BARE, "spec": {"signerName": "a/b"}},
+            True,
+        ),
+        (
+            CERTIFICATES,
+            "CertificateSigningRequest",
+            "spec.signerName=a/b",
+            {**BARE, "spec": {"signerName": "c"}},
+            False,
+        ),
         ("batch/v1", "Job", "status.successful=3", {**BARE, "status": {"succeeded": 3}}, True),
         ("apps/v1", "Deployment", "metadata.name=p", BARE, True),
     ],
