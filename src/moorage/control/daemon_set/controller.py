@@ -138,6 +138,9 @@ class DaemonSetController(Controller):
             return self._pod_changed(old, new, world)
         if kind is KINDS.NODE:
             return self._node_changed(old, new)
+        is_revision = kind is KINDS.CONTROLLER_REVISION
+        if is_revision and old is None and new is not None and controller_of(new.view.metadata) is not None:
+            return ()  # its own are known already; what a client adds waits until something else changes
         if kind is KINDS.DAEMON_SET and old is not None and (new is None or old.uid != new.uid):
             self._known.pop(old.key, None)
             self._failed.pop(old.key, None)
