@@ -12,6 +12,7 @@ import msgspec
 
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
 from moorage.cluster.cannot_start import CannotStart
+from moorage.cluster.health import Phase, health_checks
 from moorage.cluster.kubeconfig_files import KubeconfigPlace
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
@@ -42,7 +43,7 @@ from moorage.serve.pki.credentials import (
 )
 from moorage.serve.requests.handler import Handler
 from moorage.serve.requests.request_log import RequestLog
-from moorage.serve.requests.web_paths import Check, SnapshotSource, WebPaths
+from moorage.serve.requests.web_paths import SnapshotSource, WebPaths
 from moorage.serve.resources.kube_apiserver_values import etcd_roots, plain_value
 from moorage.serve.resources.objects import prefix_of
 from moorage.serve.tokens.keys import TokenKeyError, open_token_keys
@@ -108,24 +109,6 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     @property
     def shares_pki(self) -> bool:
         return self.etcd is not None or self.cert_dir is not None
-
-
-class Phase:
-    """Whether the server has made the cluster's own objects, and whether it is about to stop: what /readyz says."""
-
-    def __init__(self) -> None:
-        self.has_started = self.is_stopping = False
-
-    @property
-    def checks(self) -> tuple[Check, Check]:
-        return (
-            Check(
-                "poststarthook/bootstrap-controller",
-                lambda: "" if self.has_started else "not finished",
-                of_readiness=True,
-            ),
-            Check("shutdown", lambda: "process is shutting down" if self.is_stopping else "", of_readiness=True),
-        )
 
 
 class ApiServer:
@@ -258,13 +241,8 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         use_modes(api, read_modes(settings.authorization_mode, settings.policy_file), settings.policy_file)
         await api.start()
         phase = Phase()
-        checks = (
-            Check("ping", lambda: ""),
-            Check("store" if settings.etcd is None else "etcd", lambda: store.complaint),
-            *phase.checks,
-        )
         snapshots = SnapshotSource(store, settings.data_dir)
-        paths = WebPaths(checks, metrics.render, api.resources, store, snapshots, api.tokens)
+        paths = WebPaths(health_checks(store, phase), metrics.render, api.resources, store, snapshots, api.tokens)
         handler = Handler(api, paths, api.metrics)
         gate = api.authenticator.admit
         server = Server(
