@@ -204,9 +204,20 @@ def _nest_devices(definitions: dict[str, Raw], package: str) -> None:
     definitions[f"{package}BasicDevice"] = {"description": _BASIC_TEXT, "properties": fields, "type": "object"}
 
 
-_COMBINATIONS = ("allOf", "anyOf", "oneOf", "not")
-_KEPT_IF_NULLABLE = frozenset({"description", "title", "default", "example"})
-_HIDDEN_IF_UNKNOWN = frozenset({"properties", "items", "additionalProperties", "required"})
+_PRESERVES, _EMBEDDED, _INT_OR_STRING = (
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+)
+#: What version 2 does not have, or does not say of custom kinds.
+_NOT_IN_SWAGGER = frozenset({"allOf", "anyOf", "oneOf", "not", "nullable", "default"})
+#: What is left out of a custom kind's schema where it is empty: Go's types do not tell that from none.
+_NEVER_EMPTY = frozenset(
+    {"allOf", "anyOf", "enum", "oneOf", "properties", "required", "x-kubernetes-list-map-keys"}
+    | {"x-kubernetes-validations"}
+)
+#: Clients refuse what is not listed there, and cannot read lists without them.
+_BELOW = frozenset({"properties", "items"})
 
 
 def custom_contents(kinds: Iterable[ServedKind], version: int) -> tuple[dict[str, Raw], dict[str, Raw]]:
@@ -221,8 +232,12 @@ def custom_contents(kinds: Iterable[ServedKind], version: int) -> tuple[dict[str
 
 
 def _definition(kind: ServedKind, definitions: Definitions) -> Raw:
-    schema = _shown(kind.raw_schema(), definitions)
-    definition = _with_metadata({"type": "object", **schema}, definitions)
+    schema = kind.raw_schema()
+    if definitions.version == 2 and schema.get(_PRESERVES):
+        # kubectl would take whatever is listed, even metadata, for everything that is allowed.
+        definition: Raw = {"type": "object"}
+    else:
+        definition = _with_metadata({"type": "object", **_shown(schema, definitions)}, definitions)
     definition["x-kubernetes-group-version-kind"] = [group_version_kind(kind)]
     return definition
 
@@ -233,26 +248,48 @@ def _shown(schema: Any, definitions: Definitions) -> Any:
         return schema
     if definitions.version == 2:
         schema = _in_swagger(schema)
-    shown = {}
+    elif schema.get(_INT_OR_STRING) and "anyOf" not in schema:
+        schema = {**schema, "anyOf": [{"type": "integer"}, {"type": "string"}]}
+    shown: Raw = {}
     for name, value in schema.items():
+        if name in _NEVER_EMPTY and not value:
+            continue
         if name == "properties":
             shown[name] = {key: _shown(below, definitions) for key, below in value.items()}
         elif name in ("items", "additionalProperties"):
             shown[name] = _shown(value, definitions)
         else:
             shown[name] = value
-    if schema.get("x-kubernetes-embedded-resource"):
-        return _with_metadata(shown, definitions)
-    return shown
+    if not schema.get(_EMBEDDED) or (definitions.version == 2 and schema.get(_PRESERVES)):
+        return shown
+    required: list[str] = shown.get("required") or []
+    more = [name for name in ("kind", "apiVersion") if name not in required]
+    return _with_metadata({**shown, "required": [*required, *more]}, definitions)
 
 
 def _in_swagger(schema: Raw) -> Raw:
-    shown = {name: value for name, value in schema.items() if name not in _COMBINATIONS}
-    if shown.pop("nullable", False):
-        return {name: value for name, value in shown.items() if name in _KEPT_IF_NULLABLE or name.startswith("x-")}
-    if shown.get("x-kubernetes-preserve-unknown-fields"):
-        return {name: value for name, value in shown.items() if name not in _HIDDEN_IF_UNKNOWN}
+    """Return a schema as version 2 says it. Kubernetes: ToStructuralOpenAPIV2, which works around kubectl."""
+    shown = {name: value for name, value in schema.items() if name not in _NOT_IN_SWAGGER}
+    preserves = schema.get(_PRESERVES)
+    if schema.get("nullable") or preserves:
+        shown = {name: value for name, value in shown.items() if name not in _BELOW}
+    is_untyped = schema.get("nullable") or (shown.get("type") == "array" and "items" not in shown)
+    if is_untyped or (preserves and shown.get("type") == "object"):
+        shown.pop("type", None)
+    if shown.get("required"):
+        shown["required"] = _required(shown)
+        if not shown["required"]:
+            del shown["required"]
     return shown
+
+
+def _required(schema: Raw) -> list[str]:
+    """Return the required fields but those that may be null, which version 2 cannot say."""
+    more = schema.get("additionalProperties")
+    if isinstance(more, dict) and more.get("nullable"):
+        return []
+    fields = schema.get("properties") or {}
+    return [name for name in schema["required"] if not (fields.get(name) or {}).get("nullable")]
 
 
 def _with_metadata(schema: Raw, definitions: Definitions) -> Raw:

@@ -84,7 +84,8 @@ class _Maker:
                 item[method] = self._operation(path, action, query, view)
         if item:
             names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
-            item["parameters"] = [self._parameter(name, "string", f"The {name}.", "path") for name in names]
+            if names:
+                item["parameters"] = [self._parameter(name, "string", f"The {name}.", "path") for name in names]
             paths[path] = item
 
     def _operation(self, path: str, action: str, query: tuple[tuple[str, str, str], ...], view: type[View]) -> Raw:
@@ -114,6 +115,8 @@ class _Maker:
             operation.setdefault("consumes", ["*/*"])
             operation["produces"] = [_JSON, "application/yaml"]
             operation["schemes"] = ["https"]
+        if not operation["parameters"]:
+            del operation["parameters"]  # Go's types do not tell an empty list from none
         return operation
 
     def _reference(self, view: type[View]) -> str:

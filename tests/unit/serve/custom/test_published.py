@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
 from tests.conformance.checks.platform.server import PlatformServer
 
 from moorage.serve.custom.served_kind import ServedKind
@@ -13,6 +14,7 @@ Raw = dict[str, Any]
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+NULLABLE = {"type": "string", "nullable": True}
 BOAT = "test.harbour.v1.Boat"
 SCHEMA: Raw = {
     "type": "object",
@@ -99,6 +101,71 @@ async def test_the_schema_is_published_and_swagger_leaves_out_what_it_cannot_say
     assert "properties" not in spec["extra"]
     assert "io.k8s.api.core.v1.Pod" in swagger["definitions"]
     assert json.dumps(swagger).count(f'"#/definitions/{BOAT}"') > 3
+
+
+async def _published(schema: Raw) -> tuple[Raw, Raw]:
+    """Return the definition of a custom kind with a schema, in OpenAPI v2 and v3."""
+    server = await PlatformServer.started("default")
+    made = definition()
+    made["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = schema
+    answer = await server.post(made)
+    assert answer.code == 201, answer
+    served = server.api.resources
+    custom = [kind for kind in served.custom if isinstance(kind, ServedKind)]
+    document = json.loads(custom_openapi_v3("harbour.test/v1", custom) or b"")
+    return json.loads(openapi_v2(served.kinds, custom))["definitions"][BOAT], document["components"]["schemas"][BOAT]
+
+
+GVK = [{"group": "harbour.test", "kind": "Boat", "version": "v1"}]
+UNKNOWN = {"x-kubernetes-preserve-unknown-fields": True}
+EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True}
+
+
+async def test_a_kind_that_keeps_unknown_fields_at_its_root_has_no_fields_in_swagger() -> None:
+    swagger, newer = await _published({"type": "object", **UNKNOWN, "properties": {"a": {"type": "string"}}})
+    assert swagger == {"type": "object", "x-kubernetes-group-version-kind": GVK}
+    assert newer["properties"].keys() == {"a", "apiVersion", "kind", "metadata"}
+    assert newer["x-kubernetes-preserve-unknown-fields"] is True
+
+
+#: A schema; what OpenAPI v2 and v3 say of it, as a kube-apiserver v1.36.4 published them.
+SHOWN: list[tuple[Raw, Raw, Raw]] = [
+    ({"type": "object", **UNKNOWN}, UNKNOWN, {"type": "object", **UNKNOWN}),
+    ({"type": "array", **UNKNOWN, "items": {"type": "string"}}, UNKNOWN, {}),
+    ({"type": "string", "default": "x"}, {"type": "string"}, {"type": "string", "default": "x"}),
+    (
+        {"x-kubernetes-int-or-string": True},
+        {"x-kubernetes-int-or-string": True},
+        {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]},
+    ),
+    (
+        {"type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string"}, "b": NULLABLE}},
+        {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}, "b": {}}},
+        {},
+    ),
+    ({**NULLABLE, "enum": ["x"]}, {"enum": ["x"]}, {**NULLABLE, "enum": ["x"]}),
+    (
+        {"type": "object", "required": [], "properties": {}, "default": {}},
+        {"type": "object"},
+        {"type": "object", "default": {}},
+    ),
+    ({**EMBEDDED, **UNKNOWN}, {"x-kubernetes-embedded-resource": True, **UNKNOWN}, {}),
+]
+
+
+@pytest.mark.parametrize(("schema", "in_v2", "in_v3"), SHOWN)
+async def test_what_each_version_says_of_a_schema(schema: Raw, in_v2: Raw, in_v3: Raw) -> None:
+    swagger, newer = await _published({"type": "object", "properties": {"spec": schema}})
+    assert swagger["properties"]["spec"] == in_v2
+    assert not in_v3 or newer["properties"]["spec"] == in_v3
+
+
+async def test_embedded_objects_need_kind_and_version() -> None:
+    schema = {**EMBEDDED, "properties": {"a": {"type": "string"}}}
+    for published in await _published({"type": "object", "properties": {"spec": schema}}):
+        spec = published["properties"]["spec"]
+        assert (spec["required"], spec["type"]) == (["kind", "apiVersion"], "object")
+        assert spec["properties"].keys() == {"a", "apiVersion", "kind", "metadata"}
 
 
 async def test_built_in_kinds_keep_their_paths() -> None:

@@ -37,6 +37,19 @@ def test_every_reference_leads_somewhere() -> None:
         assert names <= document["components"]["schemas"].keys()
 
 
+def _empty_lists(value: Any, path: str = "") -> list[str]:
+    if isinstance(value, dict):
+        return [found for name, item in value.items() for found in _empty_lists(item, f"{path}/{name}")]
+    if isinstance(value, list):
+        return [found for item in value for found in _empty_lists(item, path)] if value else [path]
+    return []
+
+
+def test_nothing_is_an_empty_list_which_types_of_go_lose() -> None:
+    for group_version in {facts.api_version for facts in ALL}:
+        assert _empty_lists(_v3(group_version)) == []
+
+
 @pytest.mark.parametrize("facts", ALL, ids=lambda facts: f"{facts.api_version}-{facts.name}")
 def test_explain_finds_each_kind_by_its_path(facts: Any) -> None:
     document = _v3(facts.api_version)
