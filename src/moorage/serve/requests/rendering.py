@@ -1,6 +1,7 @@
 """Choose the form of an answer by the Accept header, and render objects, pages and events in it.
 
-The client's most preferred type that Moorage has is taken; JSON stands in for protobuf. JSON objects are not decoded on
+The client's most preferred type that Moorage has is taken; JSON stands in for protobuf, whose lists have no types in
+their items, not even of metadata. JSON objects are not decoded on
 the way; tables, metadata and YAML are. Kubernetes: content negotiation with its `as=` parameters, response
 transformers.
 """
@@ -18,12 +19,12 @@ from moorage.model.api_error import not_acceptable
 from moorage.model.kinds import Kind
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Response
-from moorage.serve.resources.objects import decode, is_sent_as_stored, render, render_list
+from moorage.serve.requests.decoding import PROTOBUF
+from moorage.serve.resources.objects import decode, is_sent_as_stored, item_renderer, render, render_list
 from moorage.serve.tables.columns import Ages
 from moorage.serve.tables.render import (
     IncludeObject,
     render_partial_metadata,
-    render_partial_metadata_list,
     render_row,
     render_table,
     table_of,
@@ -42,11 +43,15 @@ class As(Enum):
 
 
 class Form(NamedTuple):
-    """How to answer. `version` is that of meta.k8s.io, for tables and partial objects."""
+    """How to answer. `version` is that of meta.k8s.io, for tables and partial objects.
+
+    `stands_in`: the client would rather have protobuf.
+    """
 
     shows: As = As.OBJECT
     is_yaml: bool = False
     version: str = "v1"
+    stands_in: bool = False
 
 
 JSON_OBJECT = Form()
@@ -56,20 +61,24 @@ _OFFERED = "application/json, application/yaml"
 
 
 @lru_cache(maxsize=512)
-def negotiate(accept: str) -> Form:
+def negotiate(accept: str, *, has_table: bool = True) -> Form:
     """Choose a form. Raises ApiError 406 if the client accepts none."""
     if not accept.strip():
         return JSON_OBJECT
+    stands_in = False
     for media_type, named in _offers(accept):
         is_yaml = _MEDIA_TYPES.get(media_type)
         if is_yaml is None:
+            stands_in = stands_in or media_type == PROTOBUF
             continue
         if "as" not in named:
             return Form(is_yaml=is_yaml)
         shows = next((form for form in As if form.value == named["as"] and form is not As.OBJECT), None)
         if shows is None or named.get("g") != "meta.k8s.io" or named.get("v") not in ("v1", "v1beta1"):
             continue
-        return Form(shows, is_yaml, named["v"])
+        if shows is As.TABLE and not has_table:
+            continue
+        return Form(shows, is_yaml, named["v"], stands_in)
     raise not_acceptable(_OFFERED)
 
 
@@ -125,28 +134,27 @@ class Renderer:
             return table, "rows"
         if self.form.shows is As.OBJECT:
             return {"kind": self.kind.list_name, "apiVersion": self.kind.api_version, "metadata": metadata}, "items"
-        metadata_list = render_partial_metadata_list([], metadata, self._meta)
-        del metadata_list["items"]
-        return metadata_list, "items"
+        return {"kind": As.METADATA_LIST.value, "apiVersion": self._meta, "metadata": metadata}, "items"
 
     def entries(self) -> Callable[[Stored], bytes]:
         """Return the function that renders an entry of a page."""
         kind, shows, meta, include = self.kind, self.form.shows, self._meta, self.include
         if shows is As.OBJECT:
-            return lambda stored: render(kind, stored)
+            return item_renderer(kind)
         if shows is As.TABLE:
             table, ages = table_of(kind), Ages(self.now)
             return lambda stored: _encode(render_row(table, decode(kind, stored), ages, include, meta))
-        return lambda stored: _encode(render_partial_metadata(decode(kind, stored), meta))
+        return lambda stored: _encode(self._item(decode(kind, stored)))
 
     def page(self, page: Page) -> bytes:
         metadata = _page_metadata(page)
         if self.form.shows is As.OBJECT:
-            return render_list(self.kind, [render(self.kind, item) for item in page.items], metadata)
+            return render_list(self.kind, list(map(item_renderer(self.kind), page.items)), metadata)
         objects = (decode(self.kind, item) for item in page.items)
         if self.form.shows is As.TABLE:
             return _encode(self._table(objects, metadata))
-        return _encode(render_partial_metadata_list(objects, metadata, self._meta))
+        frame, field = self.frame(page)
+        return _encode({**frame, field: list(map(self._item, objects))})
 
     def event(self, event: WatchEvent) -> bytes:
         obj = event.object
@@ -166,13 +174,19 @@ class Renderer:
             return self._table([raw], version, headers=headers)
         return render_partial_metadata(raw, self._meta)
 
+    def _item(self, raw: Raw) -> Raw:
+        """Return an item of a list of metadata."""
+        if self.form.stands_in:
+            return {"metadata": raw["metadata"]}
+        return render_partial_metadata(raw, self._meta)
+
     def _table(self, objects: Iterable[Raw], metadata: Raw, *, headers: bool = True) -> Raw:
         return render_table(
             self.kind, objects, self.now, self.include, metadata, headers=headers, api_version=self._meta
         )
 
     def _bookmark(self, obj: Object) -> bytes:
-        metadata: Raw = {"resourceVersion": str(obj.revision), "creationTimestamp": None, **obj.raw["metadata"]}
+        metadata: Raw = {"resourceVersion": str(obj.revision), **obj.raw["metadata"]}
         raw: Raw = {"kind": self.kind.name, "apiVersion": self.kind.api_version, "metadata": metadata}
         if self.form.shows is As.TABLE:
             table = self._table([], {"resourceVersion": str(obj.revision)}, headers=False)

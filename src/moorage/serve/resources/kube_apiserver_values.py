@@ -14,7 +14,7 @@ import msgspec
 
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, VIRTUAL_KINDS
 from moorage.model.schema.older_versions import in_current_version
-from moorage.serve.resources.objects import prefix_of
+from moorage.serve.resources.objects import after_metadata, prefix_of
 
 Raw = dict[str, Any]
 
@@ -112,7 +112,7 @@ def plain_value(value: bytes) -> bytes | None:
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     metadata.pop("resourceVersion", None)
-    return _encode({"metadata": metadata, **fields}) if metadata else None
+    return _encode({"metadata": metadata, **after_metadata(fields)}) if metadata else None
 
 
 def value_problem(value: bytes) -> str:

@@ -1,12 +1,14 @@
 """Encode objects for the store, and render stored values for clients.
 
-A value is the object's JSON without its resourceVersion, and begins with its metadata, so that rendering needs no
-decoding: the revision is spliced in. Events of both groups are stored in the core form, with the fields that Go writes
-even when they are not set, so that clients can sort by them. ControllerRevisions have the escapes that Go writes,
-because controller managers compare their text. Kubernetes: the codec and the versioner in front of etcd, the conversion
-functions of the events group.
+A value is the object's JSON without its resourceVersion. It begins with its metadata and ends with its apiVersion and
+kind, so that rendering needs no decoding: the revision is spliced in, and items of a list of a built-in kind are cut
+before the last two, which Kubernetes leaves out there. Events of both groups are stored in the core form, with the
+fields that Go writes even when they are not set, so that clients can sort by them. ControllerRevisions have the escapes
+that Go writes, because controller managers compare their text. Kubernetes: the codec and the versioner in front of
+etcd, the conversion functions of the events group.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -62,6 +64,9 @@ def is_renamed(kind: Kind) -> bool:
 
 
 _HEAD = b'{"metadata":{'
+#: What a value ends with.
+_TYPE_META = ("apiVersion", "kind")
+_NOT_BETWEEN = frozenset(["metadata", *_TYPE_META])
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
@@ -95,11 +100,20 @@ def encode(kind: Kind, raw: Raw) -> bytes:
     metadata = raw["metadata"]
     if "resourceVersion" in metadata:
         metadata = {name: value for name, value in metadata.items() if name != "resourceVersion"}
-    rest = {name: value for name, value in raw.items() if name != "metadata"}
+    rest = after_metadata(raw)
     if kind in _EVENTS:
         rest = {**_ALWAYS_WRITTEN, **rest}
     value = _encode({"metadata": metadata, **rest})
     return escape_html(value) if kind is KINDS.CONTROLLER_REVISION else value
+
+
+def after_metadata(raw: Raw) -> Raw:
+    """Return the fields that follow the metadata in a value, in the order in which they are stored."""
+    rest = {name: value for name, value in raw.items() if name not in _NOT_BETWEEN}
+    for name in _TYPE_META:
+        if name in raw:
+            rest[name] = raw[name]
+    return rest
 
 
 def cached_view(kind: Kind, view: Any) -> Any:
@@ -140,6 +154,24 @@ def render(kind: Kind, stored: Stored) -> bytes:
     if not stored.revision:
         return stored.value
     return b'{"metadata":{"resourceVersion":"%d",' % stored.revision + stored.value[len(_HEAD) :]
+
+
+def item_renderer(kind: Kind) -> Callable[[Stored], bytes]:
+    """Return the function that renders an item of a list: built-in kinds have no apiVersion and no kind there."""
+    if type(kind) is ServedKind:
+        return lambda stored: render(kind, stored)
+    tail = b"," + _encode({"apiVersion": kind.api_version, "kind": kind.name})[1:]
+    start, end = len(_HEAD), -len(tail)
+
+    def render_item(stored: Stored) -> bytes:
+        value = stored.value
+        if value.endswith(tail) and stored.revision:
+            return b'{"metadata":{"resourceVersion":"%d",%b}' % (stored.revision, value[start:end])
+        # Stored in another form: by an earlier version, or under the other name of events.
+        raw = decode(kind, stored)
+        return _encode({name: field for name, field in raw.items() if name not in _TYPE_META})
+
+    return render_item
 
 
 def render_list(kind: Kind, items: list[bytes], metadata: Raw) -> bytes:

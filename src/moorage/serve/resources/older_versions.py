@@ -112,7 +112,8 @@ def converted_entry(entry: bytes, kind: Kind, version: str, *, is_row: bool) -> 
     """Return an entry of a page, an object or the row of a table, in an older version."""
     document = _decode(entry)
     if not is_row:
-        return _encode(_converted(document, kind, version))
+        # An item has no type; what stands for one, with its metadata only, has.
+        return _encode(document if "kind" in document else _older_item(document, kind, version))
     shown = document["object"]
     return _encode({**document, "object": shown and _converted(shown, kind, version)})
 
@@ -126,6 +127,12 @@ def _converted(document: Raw, kind: Kind, version: str) -> Raw:
     if document.get("apiVersion") != kind.api_version:
         return document
     if name == f"{kind.name}List":
-        items = [to_older(item, kind, version) for item in document["items"]]
+        items = [_older_item(item, kind, version) for item in document["items"]]
         return {**document, "apiVersion": f"{kind.group}/{version}", "items": items}
     return to_older(document, kind, version) if name == kind.name else document
+
+
+def _older_item(item: Raw, kind: Kind, version: str) -> Raw:
+    converted = to_older(item, kind, version)
+    del converted["apiVersion"]
+    return converted

@@ -6,7 +6,7 @@ Kubernetes: apiserver's endpoints/handlers/response.go, AddHandlers in pkg/print
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 from moorage.model.kinds import Kind
 from moorage.serve.custom.columns import table_of_custom
@@ -89,15 +89,3 @@ def _conditions(table: Table, raw: Raw) -> list[Raw] | None:
 
 def render_partial_metadata(raw: Raw, api_version: str = META_API_VERSION) -> Raw:
     return {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": raw.get("metadata") or {}}
-
-
-def render_partial_metadata_list(
-    objects: Iterable[Raw], metadata: Raw | None = None, api_version: str = META_API_VERSION
-) -> Raw:
-    items: list[Any] = [render_partial_metadata(raw, api_version) for raw in objects]
-    return {
-        "kind": "PartialObjectMetadataList",
-        "apiVersion": api_version,
-        "metadata": metadata or {},
-        "items": items,
-    }

@@ -12,6 +12,7 @@ import msgspec
 from moorage.client.protocol import Raw
 from moorage.model.names import dns1123_subdomain_errors
 from moorage.model.types.pod import Pod, PodResourceClaimStatus
+from moorage.serve.resources.objects import after_metadata
 from moorage.serve.templates.pods import PodTemplate
 from moorage.store.protocol import Stored
 
@@ -91,7 +92,7 @@ def learn_names(
     if not owners or tuple(one.get("resourceClaimName") for one in statuses) != claims.names:
         return
     marked = {**document["status"], "resourceClaimStatuses": [{**one, "resourceClaimName": _NAME} for one in statuses]}
-    rest = {name: marked if name == "status" else value for name, value in document.items() if name != "metadata"}
+    rest = after_metadata({**document, "status": marked})
     is_first = owners[0].get("subresource") == "status"
     before_time, _, after_time = _encode(owners[0 if is_first else -1]).partition(_encode(now))
     parts = (b"," + _encode(rest)[1:]).split(_encode(_NAME))

@@ -26,8 +26,9 @@ _fingerprint = msgspec.msgpack.Encoder().encode
 _replace = msgspec.structs.replace
 _MAX_FORMS = 64
 _MAX_CONSUMERS = 256
-#: How the JSON of a new claim ends.
-_NO_STATUS = b',"status":{}}'
+#: What the JSON of a new claim ends with, and how it ends then.
+_TYPE = _encode({"apiVersion": KINDS.RESOURCE_CLAIM.api_version, "kind": KINDS.RESOURCE_CLAIM.name})[1:]
+_NO_STATUS = b',"status":{},' + _TYPE
 _STATUS = frozenset(("allocation", "reservedFor"))
 _ALLOCATION = frozenset(("devices", "nodeSelector", "allocationTimestamp"))
 _CONSUMER = frozenset(("resource", "name", "uid"))
@@ -85,7 +86,7 @@ class ClaimWrite(NamedTuple):
             uid = _encode(status["reservedFor"][0]["uid"]).decode()
             consumers = {".": {}, f'k:{{"uid":{uid}}}': inner}
             entry["fieldsV1"] = {"f:status": {**about, "f:reservedFor": consumers}}
-            rest = rest.removesuffix(_NO_STATUS) + b',"status":' + _encode(status) + b"}"
+            rest = rest.removesuffix(_NO_STATUS) + b',"status":' + _encode(status) + b"," + _TYPE
         else:
             metadata["finalizers"] = [RESOURCE_CLAIM_IN_USE]
         owners = list(metadata["managedFields"])

@@ -24,6 +24,7 @@ from moorage.model.types.meta import ObjectReference
 from moorage.model.types.pod import Pod
 from moorage.model.types.request import Binding
 from moorage.serve.requests.decoding import check_fields, check_kind, decode_object_json, repeated_fields
+from moorage.serve.resources.objects import after_metadata
 from moorage.store.protocol import Stored
 
 _encode = msgspec.json.Encoder().encode
@@ -55,7 +56,7 @@ class ObjectTemplate(Template):
         super().__init__()
         self.object = first.object
         self.view = _replace(view, metadata=_replace(view.metadata, managedFields=()))
-        self.rest = b"," + _encode({name: value for name, value in first.object.items() if name != "metadata"})[1:]
+        self.rest = b"," + _encode(after_metadata(first.object))[1:]
 
     def encode(self, metadata: Raw) -> bytes:
         """Return the value of an object of this template that has these metadata."""
@@ -153,7 +154,7 @@ class PodTemplate(ObjectTemplate):
         """Remember what binding makes of a pod of this template: its document before, its view after."""
         if self._bound_parts is None:
             marked = bind_pod(pod, Binding(target=ObjectReference(name=_NODE)), _TIME)
-            rest = b"," + _encode({name: value for name, value in marked.items() if name != "metadata"})[1:]
+            rest = b"," + _encode(after_metadata(marked))[1:]
             before_node, _, rest = rest.partition(_encode(_NODE))
             before_time, _, after = rest.partition(_TIME.encode())
             if not after or _NODE.encode() in after:

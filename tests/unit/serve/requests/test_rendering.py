@@ -9,8 +9,17 @@ import yaml
 from moorage.client.protocol import EventType, WatchEvent
 from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Response
-from moorage.serve.requests.rendering import As, Form, Renderer, as_yaml, error_event, json_response, warning_headers
-from moorage.serve.resources.objects import object_of
+from moorage.serve.requests.rendering import (
+    As,
+    Form,
+    Renderer,
+    as_yaml,
+    error_event,
+    json_response,
+    negotiate,
+    warning_headers,
+)
+from moorage.serve.resources.objects import encode, object_of
 from moorage.serve.verbs.reading import Page
 from moorage.serve.verbs.watching import _bookmark
 from moorage.store.protocol import Stored
@@ -52,6 +61,18 @@ def test_metadata_only(shows: As, version: str) -> None:
     assert (page["metadata"], page["items"]) == ({"resourceVersion": "9"}, [wanted])
 
 
+def test_lists_of_metadata_for_clients_that_prefer_protobuf_have_no_types_in_their_items() -> None:
+    """As lists in protobuf; a client of client-go compares what it lists with what it gets."""
+    kind = "PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    form = negotiate(f"application/vnd.kubernetes.protobuf;as={kind},application/json;as={kind},application/json")
+    page = Page([STORED], 9)
+    assert json.loads(renderer(form).page(page))["items"] == [{"metadata": OBJECT["metadata"]}]
+    assert json.loads(renderer(form).entries()(STORED)) == {"metadata": OBJECT["metadata"]}
+    plain = negotiate(f"application/json;as={kind}")
+    assert json.loads(renderer(plain).page(page))["items"] == [PARTIAL]
+    assert json.loads(renderer(form).object(STORED)) == PARTIAL
+
+
 INCLUDED = [("Metadata", PARTIAL), ("Object", OBJECT), ("None", None)]
 
 
@@ -88,6 +109,38 @@ def test_rendered_pages_have_revision_and_continue_token(page: Page, metadata: d
     assert len(body["rows"] if shows is As.TABLE else body["items"]) == 1
 
 
+ITEM = {name: value for name, value in OBJECT.items() if name not in ("apiVersion", "kind")}
+#: As earlier versions wrote it, and as kube-apiserver's order of fields leaves it.
+IN_OTHER_ORDERS = [
+    b'{"metadata":{"name":"one","namespace":"default"},"apiVersion":"v1","kind":"ConfigMap","data":{"a":"1"}}',
+    b'{"metadata":{"name":"one","namespace":"default"},"data":{"a":"1"},"kind":"ConfigMap","apiVersion":"v1"}',
+]
+
+
+@pytest.mark.parametrize("value", [STORED.value, *IN_OTHER_ORDERS])
+def test_items_of_a_list_have_no_type(value: bytes) -> None:
+    stored = STORED._replace(value=value)
+    listed = renderer(Form())
+    assert json.loads(listed.page(Page([stored], 9)))["items"] == [ITEM]
+    assert json.loads(listed.entries()(stored)) == ITEM
+    assert json.loads(listed.object(stored)) == OBJECT
+
+
+def test_what_is_stored_ends_with_its_type_whatever_the_order_of_fields() -> None:
+    raw = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "one", "resourceVersion": "5"}, "data": {}}
+    assert (
+        encode(KINDS.CONFIG_MAP, raw) == b'{"metadata":{"name":"one"},"data":{},"apiVersion":"v1","kind":"ConfigMap"}'
+    )
+
+
+def test_items_of_the_events_group_have_no_type_either() -> None:
+    raw = {"kind": "Event", "apiVersion": "events.k8s.io/v1", "metadata": {"name": "e", "namespace": "d"}, "note": "x"}
+    kind = KINDS.REPORTED_EVENT
+    stored = Stored("/events/d/e", encode(kind, raw), 7, 7)
+    (item,) = json.loads(Renderer(kind, Form(), "Metadata", 0.0).page(Page([stored], 9)))["items"]
+    assert (item["note"], "kind" in item, "apiVersion" in item) == ("x", False, False)
+
+
 def test_an_empty_list_has_items() -> None:
     body = json.loads(renderer(Form()).page(Page([], 9)))
     assert (body["kind"], body["apiVersion"], body["items"]) == ("ConfigMapList", "v1", [])
@@ -114,7 +167,7 @@ END = {"k8s.io/initial-events-end": "true"}
 @pytest.mark.parametrize("is_end", [False, True])
 def test_bookmarks(is_end: bool) -> None:
     bookmark = _bookmark(KINDS.CONFIG_MAP, 12, END if is_end else None)
-    metadata = {"resourceVersion": "12", "creationTimestamp": None, **({"annotations": END} if is_end else {})}
+    metadata = {"resourceVersion": "12", **({"annotations": END} if is_end else {})}
     plain = json.loads(renderer(Form()).event(bookmark))
     assert plain == {"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata}}
     partial = json.loads(renderer(Form(As.METADATA, version="v1beta1")).event(bookmark))["object"]

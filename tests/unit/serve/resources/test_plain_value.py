@@ -125,5 +125,5 @@ def test_other_values_keep_their_bytes_but_for_the_order_of_fields() -> None:
         b'{"kind":"Thing","apiVersion":"e.com/v1","metadata":{"name":"a","resourceVersion":"7"},"spec":{"n":1.50e3}}'
     )
     assert plain_value(value) == (
-        b'{"metadata":{"name":"a"},"kind":"Thing","apiVersion":"e.com/v1","spec":{"n":1.50e3}}'
+        b'{"metadata":{"name":"a"},"spec":{"n":1.50e3},"apiVersion":"e.com/v1","kind":"Thing"}'
     )

@@ -12,7 +12,6 @@ from moorage.serve.tables.render import (
     TABLES,
     IncludeObject,
     render_partial_metadata,
-    render_partial_metadata_list,
     render_table,
     table_of,
 )
@@ -44,13 +43,8 @@ def test_later_events_of_a_watch_have_no_headers() -> None:
 
 
 def test_metadata_alone() -> None:
-    partial = render_partial_metadata(OBJECT)
-    assert render_partial_metadata_list([OBJECT], {"resourceVersion": "7"}) == {
-        "kind": "PartialObjectMetadataList",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": {"resourceVersion": "7"},
-        "items": [partial],
-    }
+    kind, version = "PartialObjectMetadata", "meta.k8s.io/v1"
+    assert render_partial_metadata(OBJECT) == {"kind": kind, "apiVersion": version, "metadata": OBJECT["metadata"]}
 
 
 def test_every_kind_has_a_table_of_its_own() -> None:
