@@ -42,6 +42,7 @@ from moorage.serve.requests.long_work import is_large, is_large_body, next_turn
 from moorage.serve.requests.options import (
     IGNORE,
     WriteOptions,
+    check_timeout,
     delete_options,
     list_options,
     manager_of,
@@ -149,6 +150,8 @@ class Handler:
     @operation(lambda local: _operation(local["asked"]))
     async def _handle(self, request: Request, refused: "list[_Observed] | None" = None) -> Answer:
         """Handle a request. If it is refused, what is to be counted is put into `refused`, if that is given."""
+        if "timeout=" in request.query_text:
+            check_timeout(request, attributes_of(request))
         user = request.impersonator or request.user
         if user is None:
             user = self._api.authenticator.authenticate(request)
@@ -206,10 +209,11 @@ class Handler:
         return target, asked
 
     async def _answer(self, target: Target, request: Request, user: User) -> Answer:
+        # Before anything is done: a client that accepts no form of the answer changes nothing.
+        is_yaml = negotiate(request.headers.get("accept", ""), has_table=target.has_table).is_yaml
         if target.kind in _NEVER_STORED:
-            return await self._answer_unstored(target, request, user)
-        is_yaml = negotiate(request.headers.get("accept", "")).is_yaml  # before anything is done
-        if target.older_version:
+            answer = await self._answer_unstored(target, request, user)
+        elif target.older_version:
             answer = await self._answer_older(target, request)
         elif target.subresource in SUBRESOURCES:
             answer = await SUBRESOURCES[target.subresource](self._api, target, request, manager_of(request))

@@ -13,7 +13,9 @@ from moorage.admit.subresources.deletion import read_delete_options
 from moorage.model.api_error import ApiError, Raw, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
 from moorage.model.go.quoting import go_quote
+from moorage.model.go.times import DurationError, parse_duration
 from moorage.model.types.request import DeleteOptions
+from moorage.serve.access.authorization import Attributes
 from moorage.serve.access.guard import WriteGuard
 from moorage.serve.http.messages import Request, is_flag_set
 from moorage.serve.pki.authentication import User
@@ -23,6 +25,8 @@ Query = Mapping[str, str]
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
 _MAX_MANAGER_LENGTH = 128
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
+#: Subresources whose requests end when the client wants.
+_LASTING = frozenset(["attach", "exec", "log", "portforward", "proxy"])
 #: For components in this process, whose fields are not checked.
 TRUST = "Trust"
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
@@ -72,6 +76,20 @@ def query_of(request: Request) -> dict[str, str]:
         return {}
     query = request.query
     return {name: ",".join(query.all(name)) if name == "dryRun" else query.get(name) for name in query.names()}
+
+
+def check_timeout(request: Request, asked: Attributes) -> None:
+    """Refuse a `timeout` that is no duration, unless the request may last. Raises ApiError 400.
+
+    Kubernetes: WithRequestDeadline. Differs: what is accepted is not enforced, because requests end soon.
+    """
+    text = request.query.get("timeout")
+    if not text or asked.verb == "watch" or asked.subresource in _LASTING:
+        return
+    try:
+        parse_duration(text)
+    except DurationError as error:
+        raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
 def list_options(query: Query) -> ListOptions:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from moorage.model.api_error import ApiError, method_not_supported, no_such_path, not_found
 from moorage.model.gates import GateSet, default_gates
-from moorage.model.kinds import KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, CustomKind, Kind, Ref
+from moorage.model.kinds import COMPONENT_STATUS, KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, CustomKind, Kind, Ref
 
 Made = TypeVar("Made")
 
@@ -159,6 +159,10 @@ _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "de
 _OF_NAMESPACES = {"status", "finalize"}
 
 
+#: Subresources whose answers are no objects with columns.
+_WITHOUT_TABLE = frozenset(["binding", "eviction", "token"])
+
+
 class Target(NamedTuple):
     """What a request is about. `name` is empty for collections."""
 
@@ -173,6 +177,12 @@ class Target(NamedTuple):
     @property
     def ref(self) -> Ref:
         return Ref(self.kind, self.namespace, self.name)
+
+    @property
+    def has_table(self) -> bool:
+        """Whether the answer can be shown as a Table. Kubernetes: whether the storage is a TableConvertor."""
+        is_review = self.kind in VIRTUAL_KINDS and self.kind is not COMPONENT_STATUS
+        return not is_review and self.subresource not in _WITHOUT_TABLE
 
 
 def target_of(method: str, path: str, served: Resources = BUILT_IN) -> Target | None:

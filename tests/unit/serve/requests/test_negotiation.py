@@ -4,6 +4,7 @@ import pytest
 
 from moorage.model.api_error import ApiError
 from moorage.serve.requests.rendering import As, Form, negotiate
+from moorage.serve.resources.served import target_of
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 FORMS = [
@@ -35,6 +36,36 @@ FORMS = [
 @pytest.mark.parametrize(("accept", "form"), FORMS)
 def test_which_form_is_wanted(accept: str, form: Form) -> None:
     assert negotiate(accept) == form
+
+
+def test_what_has_no_table_is_shown_in_the_next_form_or_not_at_all() -> None:
+    assert negotiate(f"{TABLE},application/json", has_table=False) == Form()
+    with pytest.raises(ApiError) as refusal:
+        negotiate(TABLE, has_table=False)
+    assert refusal.value.code == 406
+
+
+HAS_TABLE = [
+    ("GET", "/api/v1/pods", True),
+    ("GET", "/api/v1/componentstatuses", True),
+    ("GET", "/apis/apps/v1/namespaces/d/deployments/x/scale", True),
+    ("GET", "/apis/apps/v1/namespaces/d/deployments/x/status", True),
+    ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", False),
+    ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", False),
+    ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", False),
+    ("POST", "/api/v1/namespaces/d/bindings", False),
+    ("POST", "/api/v1/namespaces/d/pods/p/binding", False),
+    ("POST", "/api/v1/namespaces/d/pods/p/eviction", False),
+    ("POST", "/api/v1/namespaces/d/serviceaccounts/a/token", False),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "has_table"), HAS_TABLE)
+def test_which_answers_have_a_table(method: str, path: str, has_table: bool) -> None:
+    """As a kube-apiserver v1.36.4 answered."""
+    target = target_of(method, path)
+    assert target is not None
+    assert target.has_table is has_table
 
 
 REFUSED = [

@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 
 from moorage.model.api_error import ApiError
+from moorage.serve.access.authorization import attributes_of
+from moorage.serve.http.messages import Request
 from moorage.serve.requests.options import (
     IGNORE,
     STRICT,
     WARN,
     ListOptions,
     WriteOptions,
+    check_timeout,
     delete_options,
     list_options,
     seen_revision,
@@ -238,3 +241,30 @@ def test_invalid_delete_options_are_refused(query: dict[str, str], body: dict[st
     with pytest.raises(ApiError) as refusal:
         delete_options(query, body)
     assert refusal.value.code == code
+
+
+TIMEOUTS = [
+    ("/api/v1/pods?timeout=invalid", 'time: invalid duration "invalid"'),
+    ("/api/v1/pods?timeout=5", 'time: missing unit in duration "5"'),
+    ("/version?timeout=1y", 'time: unknown unit "y" in duration "1y"'),
+    ("/api/v1/namespaces/d/pods/p?timeout=-", 'time: invalid duration "-"'),
+    ("/api/v1/pods?timeout=", ""),
+    ("/api/v1/pods?timeout=0s", ""),
+    ("/api/v1/pods?timeout=1h30m", ""),
+    ("/api/v1/pods?watch=1&timeout=invalid", ""),
+    ("/api/v1/watch/pods?timeout=invalid", ""),
+    ("/api/v1/namespaces/d/pods/p/log?timeout=invalid", ""),
+    ("/api/v1/pods?timeoutSeconds=3", ""),
+]
+
+
+@pytest.mark.parametrize(("target", "why"), TIMEOUTS)
+def test_a_timeout_must_be_a_duration_unless_the_request_lasts(target: str, why: str) -> None:
+    request = Request("GET", target)
+    if not why:
+        check_timeout(request, attributes_of(request))
+        return
+    with pytest.raises(ApiError) as refusal:
+        check_timeout(request, attributes_of(request))
+    assert refusal.value.code == 400
+    assert refusal.value.message == f"invalid timeout specified in the request URL - {why}"
