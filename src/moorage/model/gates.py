@@ -163,6 +163,18 @@ DRA_WORKLOAD_RESOURCE_CLAIMS = released(
     "DRAWorkloadResourceClaims", ALL_COMPONENTS, "ResourceClaims of whole PodGroups", (alpha(36),), needs=_DRA
 )
 
+CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING = released(
+    "ClearingNominatedNodeNameAfterBinding",
+    _SERVER,
+    "binding clears status.nominatedNodeName",
+    (alpha(34), beta(35)),
+)
+NOMINATED_NODE_NAME_FOR_EXPECTATION = released(
+    "NominatedNodeNameForExpectation",
+    _SCHEDULER,
+    "status.nominatedNodeName before volumes and devices are bound",
+    (alpha(34), beta(35)),
+)
 _DECLARED = ("NodeDeclaredFeatures",)
 NODE_DECLARED_FEATURES = released(
     "NodeDeclaredFeatures",

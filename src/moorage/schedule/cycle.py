@@ -16,7 +16,7 @@ from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.types.node import Node
-from moorage.model.types.pod import PodCondition
+from moorage.model.types.pod import Pod, PodCondition
 from moorage.schedule.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
@@ -174,6 +174,7 @@ class Scheduler:
             return self._end_with_error(pod, error, nominated, now)
         if slot == NO_SLOT:
             return self._fail(pod, engine.candidates(record.shape), nominated, now)
+        self.nominations.forget(record.key)
         engine.reserve(record, slot)
         self.cluster.add_pod(record, slot)
         self.queue.done(pod)
@@ -186,6 +187,7 @@ class Scheduler:
     def _end_with_error(self, pod: QueuedPod, error: str, nominated: int | None, now: float) -> NoNode:
         """Fail an attempt whatever the nodes are like: the pod is tried again with backoff."""
         self.queue.failed(pod, frozenset(), now)
+        self.nominations.forget(pod.key)
         if nominated is not None:
             self.queue.happened(Event(EventKind.POD_REMOVED, pod.record.pod, by=pod.key), now)
         return NoNode(pod, error, frozenset(), is_error=True)
@@ -193,6 +195,7 @@ class Scheduler:
     def _fail(self, pod: QueuedPod, candidates: Candidates, nominated: int | None, now: float) -> NoNode:
         record = pod.record
         if not len(self.cluster.nodes):
+            self.nominations.forget(record.key)
             self.queue.failed(pod, frozenset({NO_NODES}), now)
             return NoNode(pod, NO_NODES_TEXT, frozenset({NO_NODES}))
         undone = candidates.post_filter(record) if record.shape.devices else None
@@ -210,6 +213,7 @@ class Scheduler:
                 self.nominations.remove(lower.key)
         elif outcome.gives_up:
             keeps = None
+            self.nominations.forget(record.key)
         self.queue.failed(pod, rejected_by, now)
         if keeps is not None:
             self.nominations.add(record, keeps)
@@ -218,7 +222,9 @@ class Scheduler:
             self.queue.happened(Event(EventKind.POD_REMOVED, freed.pod, by=record.key), now)
         if candidates.is_provisional:
             self.engines[pod.scheduler].forget(record.shape)
-        node = self.cluster.nodes.node(keeps).metadata.name if keeps is not None else ""
+        node = self.nominations.awaited_by(record.key)
+        if keeps is not None:
+            node = self.cluster.nodes.node(keeps).metadata.name
         claim = undone if undone is not None and undone.claim is not None else None
         return NoNode(pod, message, rejected_by, node, victims, tuple(demoted), claim=claim)
 
@@ -269,20 +275,36 @@ class Scheduler:
     def add(self, record: PodRecord, now: float) -> None:
         """Queue a new pod without a node, with the nomination in its status."""
         self.queue.add(record, now)
-        slot = self.cluster.nodes.slot_of.get(record.pod.status.nominatedNodeName)
-        if slot is not None:
-            self.nominations.add(record, slot)
+        if record.pod.status.nominatedNodeName:
+            self.nominations.nominate(record, record.pod.status.nominatedNodeName)
 
     def update(self, record: PodRecord, now: float) -> None:
         self.queue.update(record, now)
-        slot = self.nominations.slot_of(record.key)
+        slot, awaited = self.nominations.slot_of(record.key), self.nominations.awaited_by(record.key)
         if slot is not None:
             self.nominations.add(record, slot)
+        elif awaited:
+            self.nominations.nominate(record, awaited)
+
+    def renominate(self, record: PodRecord, old: Pod, now: float) -> None:
+        """Follow `status.nominatedNodeName` of a waiting pod, which other components may write.
+
+        A nomination of our own stays until the API server shows it. Kubernetes: UpdateNominatedPod.
+        """
+        before, after = old.status.nominatedNodeName, record.pod.status.nominatedNodeName
+        if before == after:
+            return
+        if after:
+            self.nominations.nominate(record, after)
+        else:
+            self.nominations.forget(record.key)
+        if before:
+            self.queue.happened(Event(EventKind.POD_REMOVED, old, by=record.key), now)
 
     def delete(self, key: str, now: float) -> None:
         pod = self.queue.get(key)
         self.queue.remove(key)
-        if self.nominations.remove(key) is not None and pod is not None:
+        if self.nominations.forget(key) is not None and pod is not None:
             self.queue.happened(Event(EventKind.POD_REMOVED, pod.record.pod), now)
 
     def attempt_failed(self, now: float) -> list[QueuedPod]:
@@ -344,6 +366,7 @@ class Scheduler:
 
     def node_added(self, node: Node, now: float) -> int:
         slot = self.cluster.add_node(node)
+        self.nominations.node_added(node.metadata.name, slot)
         self._tell(node_events(None, node), now)
         return slot
 
@@ -356,8 +379,7 @@ class Scheduler:
         """Remove a node; return the pods that were on it."""
         slot = self.cluster.nodes.slot_of[name]
         node = self.cluster.nodes.node(slot)
-        for key in list(self.nominations.at(slot)):
-            self.nominations.remove(key)
+        self.nominations.node_gone(name, slot)
         stranded = self.cluster.remove_node(name)
         self._tell(node_events(node, None), now)
         for record in stranded:

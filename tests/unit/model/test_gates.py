@@ -29,6 +29,8 @@ ON_BY_DEFAULT = GENERAL | {
     "DRAResourceClaimDeviceStatus",
     "DRAResourceClaimGranularStatusAuthorization",
     "DRASchedulerFilterTimeout",
+    "ClearingNominatedNodeNameAfterBinding",
+    "NominatedNodeNameForExpectation",
     "NodeDeclaredFeatures",
     "ExtendWebSocketsToKubelet",
     "InPlacePodLevelResourcesVerticalScaling",

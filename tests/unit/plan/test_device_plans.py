@@ -19,6 +19,7 @@ from tests.unit.plan.device_worlds import (
 )
 from tests.unit.plan.planning import Plan, Raw, node
 
+from moorage.model.kinds import KINDS
 from moorage.plan.departures import Cause
 from moorage.plan.report.markdown import MarkdownReport
 from moorage.plan.report.plain import plain
@@ -209,6 +210,7 @@ def test_a_pod_whose_device_is_not_ready_waits_for_its_conditions() -> None:
     assert waiting.message == (
         f"waiting for binding conditions for device on node n1: attached of {DRIVER}/n1/f0 (claim c)"
     )
+    assert plan.simulation.api.get(KINDS.POD, "p", "default").raw["status"]["nominatedNodeName"] == "n1"
 
 
 def rule(name: str, value: str) -> Raw:

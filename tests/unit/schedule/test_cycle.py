@@ -219,6 +219,58 @@ def test_the_status_of_a_pod_may_nominate_it() -> None:
     assert bench.play() == [("nominee", "n")]
 
 
+def nominated(bench: Bench, record: PodRecord, node: str) -> PodRecord:
+    """Return the pod as another component has nominated it."""
+    status = msgspec.structs.replace(record.pod.status, nominatedNodeName=node)
+    return bench.cluster.record(record.key, msgspec.structs.replace(record.pod, status=status))
+
+
+def test_nomination_by_another_component_reserves_the_node() -> None:
+    """As UpdateNominatedPod: added, changed and removed nominations of a pod that waits are followed."""
+    bench = Bench(node("n"), node("m"))
+    waiting = bench.add("waiting", 10, "4", schedulingGates=[{"name": "wait"}])
+    to_n, to_m, to_none = (nominated(bench, waiting, name) for name in ("n", "m", ""))
+    bench.scheduler.renominate(to_n, waiting.pod, 0.0)
+    bench.add("a", cpu="1")
+    assert bench.play() == [("a", "m")]
+    bench.add("b", cpu="4")
+    assert bench.play() == [("b", "")]
+    bench.scheduler.renominate(to_m, to_n.pod, 5.0)
+    assert bench.play(5.0) == [("b", "n")]  # it is as if a pod had left the node
+    bench.add("c", cpu="1")
+    assert bench.play(5.0) == [("c", "")]
+    bench.scheduler.renominate(to_none, to_m.pod, 20.0)
+    assert bench.play(20.0) == [("c", "m")]
+
+
+def test_nomination_for_a_node_that_does_not_exist_yet_holds_when_it_comes() -> None:
+    """As the nominator, which keeps nominations by the name of the node."""
+    bench = Bench(node("m", status={"allocatable": {"cpu": "1", "pods": "9"}}))
+    gated = bench.record("gated", 10, "4", schedulingGates=[{"name": "wait"}])
+    bench.scheduler.add(nominated(bench, gated, "n"), 0.0)
+    never = bench.record("never", 10, "4", preemptionPolicy="Never")
+    bench.scheduler.add(nominated(bench, never, "later"), 0.0)
+    assert bench.step().nominated == "later"  # no preemption, so its nomination stays
+    bench.add("other", cpu="4")
+    assert bench.step().nominated == ""
+    bench.scheduler.node_added(node("n"), 50.0)
+    assert {name for _, name in bench.play(50.0)} == {""}
+    assert bench.scheduler.nominations.slot_of("default/gated") == bench.cluster.nodes.slot_of["n"]
+
+
+def test_nomination_outlives_its_node() -> None:
+    bench = Bench(node("n"), node("m", status={"allocatable": {"cpu": "1", "pods": "9"}}))
+    gated = bench.record("gated", 10, "4", schedulingGates=[{"name": "wait"}])
+    bench.scheduler.add(nominated(bench, gated, "n"), 0.0)
+    bench.scheduler.node_gone("n", 0.0)
+    assert not bench.scheduler.nominations
+    bench.scheduler.node_added(node("n"), 5.0)
+    bench.add("low", cpu="4")
+    assert bench.play(5.0) == [("low", "")]
+    bench.scheduler.delete("default/gated", 20.0)
+    assert bench.play(20.0) == [("low", "n")]
+
+
 def test_anti_affinity_of_a_nominee_is_respected() -> None:
     bench = Bench(node("n", {"zone": "a"}), node("m", {"zone": "a"}))
     bench.put("n", "low", 0, "4")

@@ -63,7 +63,9 @@ def binding_with_labels(binding: Binding, labels: Mapping[str, str]) -> Binding:
     return msgspec.structs.replace(binding, metadata=metadata)
 
 
-def bind_pod(pod: Raw, binding: Binding, now: str, resource_version: str = "") -> Raw:
+def bind_pod(
+    pod: Raw, binding: Binding, now: str, resource_version: str = "", *, clears_nomination: bool = True
+) -> Raw:
     """Return the pod on the node. `resource_version` is the stored pod's, for a binding that insists on one."""
     metadata, spec, status = pod["metadata"], pod["spec"], pod.get("status") or {}
     name = metadata["name"]
@@ -84,7 +86,8 @@ def bind_pod(pod: Raw, binding: Binding, now: str, resource_version: str = "") -
             if added:
                 metadata[field] = (metadata.get(field) or {}) | added
     status = {**status, "conditions": with_condition(status.get("conditions"), _SCHEDULED, now)}
-    status.pop("nominatedNodeName", None)
+    if clears_nomination:
+        status.pop("nominatedNodeName", None)
     return {**pod, "metadata": metadata, "spec": {**spec, "nodeName": binding.target.name}, "status": status}
 
 
@@ -92,7 +95,8 @@ def bound_view(view: Pod, bound: Raw) -> Pod:
     """Return the view of a bound pod, from the one it had: only the parts that binding changes are read again."""
     replace = msgspec.structs.replace
     conditions = tuple(convert_view(condition, PodCondition) for condition in bound["status"]["conditions"])
-    status = replace(view.status, conditions=conditions, nominatedNodeName="")
+    nominated = bound["status"].get("nominatedNodeName") or ""
+    status = replace(view.status, conditions=conditions, nominatedNodeName=nominated)
     metadata, raw_metadata = view.metadata, bound["metadata"]
     labels, annotations = raw_metadata.get("labels") or {}, raw_metadata.get("annotations") or {}
     if labels != metadata.labels or annotations != metadata.annotations:

@@ -32,7 +32,12 @@ from moorage.model.field_error import (
     not_supported,
     required,
 )
-from moorage.model.gates import DRA_EXTENDED_RESOURCE, DRA_NODE_ALLOCATABLE_RESOURCES, GateSet
+from moorage.model.gates import (
+    CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING,
+    DRA_EXTENDED_RESOURCE,
+    DRA_NODE_ALLOCATABLE_RESOURCES,
+    GateSet,
+)
 from moorage.model.names import label_key_errors
 from moorage.model.quantity import Quantity
 from moorage.model.types.container import Container
@@ -245,7 +250,7 @@ def validate_pod_status_update(new: Pod, old: Pod, options: ValidationOptions) -
     if new.metadata.annotations or old.metadata.annotations:
         yield from validate_pod_annotation_updates(new, old, "metadata.annotations", options)
     yield from _validate_conditions(new.status.conditions, "status.conditions")
-    yield from _validate_nomination(new, old)
+    yield from _validate_nomination(new, old, options.gates)
     if new.status.observedGeneration < 0:
         yield invalid("status.observedGeneration", new.status.observedGeneration, NOT_NEGATIVE)
     yield from validate_immutable(new.status.qosClass, old.status.qosClass, "status.qosClass")
@@ -278,13 +283,15 @@ def _validate_conditions(conditions: Sequence[PodCondition], path: str) -> Field
             yield from validate_label_name(condition.type, f"{path}[{index}].Type")
 
 
-def _validate_nomination(new: Pod, old: Pod) -> list[FieldError]:
+def _validate_nomination(new: Pod, old: Pod, gates: GateSet) -> list[FieldError]:
     node = new.status.nominatedNodeName
     if not node or node == old.status.nominatedNodeName:
         return []
     path = "status.nominatedNodeName"
     errors = validate_dns_subdomain(node, path)
-    return [*errors, forbidden(path, ALREADY_BOUND)] if old.spec.nodeName else errors
+    if old.spec.nodeName and gates.enabled(CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING):
+        errors.append(forbidden(path, ALREADY_BOUND))
+    return errors
 
 
 def _validate_transitions(

@@ -15,7 +15,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.storage import VolumeDecision
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.api_error import ApiError
-from moorage.model.gates import GateSet
+from moorage.model.gates import NOMINATED_NODE_NAME_FOR_EXPECTATION, GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.simulation.api import SimulatedApi
 from moorage.schedule.config.configured_scheduler import Configuration
@@ -82,6 +82,7 @@ class SimulatedScheduler:
         evaluations: Evaluations | None = None,
     ) -> None:
         self._api = api
+        self._nominates = gates.enabled(NOMINATED_NODE_NAME_FOR_EXPECTATION)
         self.cluster = Cluster(seed, gates)
         selectors = DefaultSelectors()
         self.scheduler = configuration.make_scheduler(self.cluster, gates, selectors, evaluations)
@@ -166,6 +167,14 @@ class SimulatedScheduler:
         waiting = _Waiting(assumption, decisions)
         if decisions or not self._try_to_finish(waiting):
             self._waiting.append(waiting)
+            self._nominate(action)
+
+    def _nominate(self, action: Bind) -> None:
+        """Name the node in the status of a pod that waits for its volumes or devices."""
+        namespace, _, name = action.record.key.partition("/")
+        if self._nominates and action.record.pod.status.nominatedNodeName != action.node:
+            patch = {"status": {"nominatedNodeName": action.node}}
+            self._api.patch(KINDS.POD, name, namespace, patch, "status")
 
     def _try_to_finish(self, waiting: _Waiting) -> bool:
         """Bind a pod if its volumes are bound and its devices ready; return whether it needs no more waiting."""

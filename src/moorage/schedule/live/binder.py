@@ -117,8 +117,12 @@ class Binder:
         clock: Callable[[], float],
         sleep: Callable[[float], Awaitable[None]],
         wake: Callable[[], None] = lambda: None,
+        *,
+        nominates: bool = True,
     ) -> None:
+        """With `nominates`, a pod's status names its node before volumes or claims are bound."""
         self._client = client
+        self._nominates = nominates
         self._scheduler = scheduler
         self._pods = pods
         self._assumptions = assumptions
@@ -143,7 +147,7 @@ class Binder:
             if decisions or record.shape.devices:
                 waits = bool(decisions) or self._claims.waits(assumption)
                 calls = self._waits if waits else self._bindings
-                calls.send(partial(self._bind_with_claims, assumption, decisions or (), waits))
+                calls.send(partial(self._bind_with_claims, assumption, decisions or ()))
             else:
                 self._bindings.send(partial(self._bind, assumption))
         else:
@@ -169,12 +173,14 @@ class Binder:
 
     # -- bindings -----------------------------------------------------------------------------------------------------
 
-    async def _bind_with_claims(
-        self, assumption: Assumption, decisions: tuple[VolumeDecision, ...], waits: bool
-    ) -> None:
-        """Bind a pod after its volumes are bound and its ResourceClaims are allocated and reserved."""
+    async def _bind_with_claims(self, assumption: Assumption, decisions: tuple[VolumeDecision, ...]) -> None:
+        """Bind a pod after its volumes are bound and its ResourceClaims are allocated and reserved.
+
+        Its status names the node first, for components that watch: the API server takes no nomination once it is bound.
+        Kubernetes does so where a plugin has something to do in PreBind, and only there.
+        """
         record, node = assumption.action.record, assumption.action.node
-        if waits:
+        if self._nominates:
             self._status.say(assumption.key, record.pod, nominated=node)
         try:
             if decisions:
@@ -186,6 +192,7 @@ class Binder:
         except ClaimsNotBound as error:
             await self._not_prepared(assumption, f'running PreBind plugin "DynamicResources": {error}')
         else:
+            await self._status.settled(assumption.key)
             await self._bind(assumption)
 
     async def _bind_devices(self, assumption: Assumption) -> None:

@@ -12,7 +12,7 @@ from moorage.client.informer import Informer
 from moorage.client.protocol import Client, Object
 from moorage.columns.cluster import Cluster
 from moorage.match.evaluation.accounts import Evaluations
-from moorage.model.gates import GateSet
+from moorage.model.gates import NOMINATED_NODE_NAME_FOR_EXPECTATION, GateSet
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 from moorage.schedule.config.plugin_args import DynamicResourcesArgs, VolumeBindingArgs
@@ -100,6 +100,7 @@ class LiveScheduler:
             clock,
             sleep,
             self._wakened.set,
+            nominates=gates.enabled(NOMINATED_NODE_NAME_FOR_EXPECTATION),
         )
 
     def _newest_claim(self, key: str) -> Object | None:

@@ -167,8 +167,11 @@ class PodFeed:
             scheduler.add(self._record(key, pod, template), now)
         elif are_alike(old, pod):
             queued.record.pod = pod
+            scheduler.renominate(queued.record, old, now)
         else:
-            scheduler.update(self._record(key, pod, template), now)
+            record = self._record(key, pod, template)
+            scheduler.update(record, now)
+            scheduler.renominate(record, old, now)
 
     def _bound(self, key: str, pod: Pod, node: str, now: float, template: Template | None) -> None:
         scheduler, cluster = self._scheduler, self._cluster
@@ -220,6 +223,7 @@ class PodFeed:
         self._scheduler.bind_failed(assumption.action, now)
         if assumption.latest is not assumption.action.record.pod:
             self._unbound(assumption.key, assumption.latest, now)
+            self._scheduler.nominations.forget(assumption.key)  # what it says is the node that it did not get
 
     def tidy(self) -> None:
         """Forget the shapes of deleted pods, if there are many."""

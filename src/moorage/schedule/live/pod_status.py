@@ -4,6 +4,7 @@ One strategic merge patch at a time for each pod; a patch names the pod's uid, s
 Kubernetes: updatePod and util.PatchPodStatus; podutil.UpdatePodCondition decides what is a change.
 """
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -31,6 +32,7 @@ class _Reported(msgspec.Struct):
     nominated: str
     unsent: set[str] = msgspec.field(default_factory=set)  # types of conditions, and "" for the nomination
     is_sending: bool = False
+    sent: asyncio.Event = msgspec.field(default_factory=asyncio.Event)
 
 
 class PodStatusWriter:
@@ -68,6 +70,7 @@ class PodStatusWriter:
         status.unsent |= news
         if not status.is_sending:
             status.is_sending = True
+            status.sent.clear()
             self._calls.send(partial(self._send, key, status))
         return True
 
@@ -110,6 +113,13 @@ class PodStatusWriter:
                 self._reported.pop(key, None)  # what the pod's own status says is as good as it gets
                 break
         status.is_sending = False
+        status.sent.set()
+
+    async def settled(self, key: str) -> None:
+        """Wait until all that was said of a pod is sent, or has failed."""
+        status = self._reported.get(key)
+        if status is not None and status.is_sending:
+            await status.sent.wait()
 
     async def _patch(self, key: str, patch: Raw) -> None:
         namespace, _, name = key.partition("/")

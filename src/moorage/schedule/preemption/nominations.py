@@ -28,15 +28,52 @@ _NONE: Mapping[str, PodRecord] = {}
 
 
 class Nominations:
-    """Which pods are nominated for which slot."""
+    """Which pods are nominated for which slot, and which await a node that does not exist yet."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._on: dict[int, dict[str, PodRecord]] = {}
         self._slot_of: dict[str, int] = {}
+        self._awaiting: dict[str, dict[str, PodRecord]] = {}  # by the node's name
+        self._awaited: dict[str, str] = {}
+
+    def nominate(self, record: PodRecord, node: str) -> None:
+        """Nominate a pod for a node; for one that does not exist, as soon as it does."""
+        slot = self._cluster.nodes.slot_of.get(node)
+        if slot is not None:
+            self.add(record, slot)
+            return
+        self.forget(record.key)
+        self._awaited[record.key] = node
+        self._awaiting.setdefault(node, {})[record.key] = record
+
+    def awaited_by(self, key: str) -> str:
+        """Return the name of the node that a pod awaits; empty if it awaits none."""
+        return self._awaited.get(key, "")
+
+    def forget(self, key: str) -> int | None:
+        """Remove a pod's nomination, also for a node that does not exist; return the slot it was for."""
+        node = self._awaited.pop(key, None)
+        if node is not None:
+            del self._awaiting[node][key]
+            if not self._awaiting[node]:
+                del self._awaiting[node]
+        return self.remove(key)
+
+    def node_added(self, name: str, slot: int) -> None:
+        """Nominate the pods that await the node."""
+        for record in list(self._awaiting.get(name, {}).values()):
+            self.add(record, slot)
+
+    def node_gone(self, name: str, slot: int) -> None:
+        """Let the pods that are nominated for a node that goes away await it; it has no slot from then on."""
+        for record in list(self.at(slot).values()):
+            self.remove(record.key)
+            self._awaited[record.key] = name
+            self._awaiting.setdefault(name, {})[record.key] = record
 
     def add(self, record: PodRecord, slot: int) -> None:
-        self.remove(record.key)
+        self.forget(record.key)
         self._slot_of[record.key] = slot
         self._on.setdefault(slot, {})[record.key] = record
         self._cluster.nodes.changes.note(slot)

@@ -23,6 +23,7 @@ from moorage.admit.subresources.pods import (
     still_processed,
 )
 from moorage.model.api_error import ApiError, bad_request, not_found, stale
+from moorage.model.gates import CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING
 from moorage.model.kinds import KINDS, SCALE, Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.merge_schema import schema_of
@@ -87,11 +88,12 @@ async def bind_to(api: Registry, namespace: str, name: str, binding: Binding, *,
 def _bound(api: Registry, stored: Stored, binding: Binding, template: PodTemplate | None) -> tuple[Any, Any]:
     now = api.now_text()
     pod = api.values.decode(KINDS.POD, stored)
-    bound = bind_pod(pod, binding, now, str(stored.revision))
+    clears = api.admission.gates.enabled(CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING)
+    bound = bind_pod(pod, binding, now, str(stored.revision), clears_nomination=clears)
     if not isinstance(stored.view, Pod):
         return api.values.encode(KINDS.POD, bound), cached_view(KINDS.POD, convert_view(bound, Pod))
     view = bound_view(stored.view, bound)
-    if template is not None:
+    if template is not None and not bound["status"].get("nominatedNodeName"):
         template.learn_binding(pod, view, now)
     return api.values.encode(KINDS.POD, bound), view
 

@@ -7,6 +7,7 @@ import pytest
 from tests.unit.schedule.live.fake_api import FakeApi, Fate
 from tests.unit.schedule.live.running import running, settle
 
+from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 from moorage.telemetry.metrics import Metrics
 
@@ -82,8 +83,9 @@ async def test_a_claim_is_allocated_and_reserved_before_its_pod_is_bound() -> No
         assert written["allocation"]["allocationTimestamp"].endswith("Z")
         uid = api.raw("default/pod-c")["metadata"]["uid"]
         assert written["reservedFor"] == [{"resource": "pods", "name": "pod-c", "uid": uid}]
-        verbs = [verb for verb, _ in api.calls]
-        assert verbs == ["patch", "patch", "bind"]
+        about_claim = [verb for verb, key in api.calls if key == "default/c"]
+        assert about_claim == ["patch", "patch"]
+        assert [verb for verb, _ in api.calls][-1] == "bind"
         assert not live.scheduler.cluster.devices.promises
 
 
@@ -106,7 +108,20 @@ async def test_pods_that_reserve_a_claim_at_the_same_time_are_written_together()
         assert set(api.nodes_of_pods().values()) == {"n1"}
         users = [user["name"] for user in status(api, "c")["reservedFor"]]
         assert sorted(users) == sorted(["pod-c", *(f"more-{number}" for number in range(5))])
-        assert [verb for verb, _ in api.calls].count("patch") == 3  # finalizer, allocation, all others
+        assert api.calls.count(("patch", "default/c")) == 3  # finalizer, allocation, all others
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_pod_with_claims_names_its_node_before_it_is_bound(is_on: bool) -> None:
+    """As bindingCycle where RunPreBindPreFlights succeeds: DynamicResources has claims to write."""
+    api = world("c")
+    api.pod("plain", cpu="100m")
+    async with running(api, gates=gates_from({"NominatedNodeNameForExpectation": is_on})):
+        await settle(2)
+        assert set(api.nodes_of_pods().values()) == {"n1"}
+        own_calls = [verb for verb, key in api.calls if key == "default/pod-c"]
+        assert own_calls == (["patch", "bind"] if is_on else ["bind"])
+        assert [verb for verb, key in api.calls if key == "default/plain"] == ["bind"]
 
 
 @pytest.mark.parametrize("after", [0, 1])

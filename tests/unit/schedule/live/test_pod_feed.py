@@ -54,6 +54,26 @@ def test_a_pod_that_has_a_node_never_goes_back_to_the_queue() -> None:
     assert not bench.waits()
 
 
+def test_status_that_nominates_a_waiting_pod_is_followed() -> None:
+    bench = Bench("n1", "n2")
+    gates = [{"name": "wait"}]
+    bench.tell(pod(schedulingGates=gates))
+    for name, labels in (("n1", {}), ("n2", {}), ("", {}), ("n2", {"a": "b"})):
+        bench.tell(pod(schedulingGates=gates, status={"nominatedNodeName": name}, metadata={"labels": labels}))
+        slot = bench.scheduler.nominations.slot_of("default/p")
+        assert slot == bench.scheduler.cluster.nodes.slot_of.get(name)
+
+
+def test_node_that_a_pod_did_not_get_is_no_nomination() -> None:
+    bench = Bench("n1")
+    bench.tell(pod())
+    action = bench.bind()
+    bench.tell(pod(status={"nominatedNodeName": "n1"}))  # the scheduler's own, written before the binding
+    bench.feed.bind_failed(bench.assumptions[action.record.key], 0.0)
+    assert bench.waits()
+    assert not bench.scheduler.nominations
+
+
 def test_updates_during_binding_are_kept_for_the_next_attempt() -> None:
     bench = Bench("n1")
     bench.tell(pod())

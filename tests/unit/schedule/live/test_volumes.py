@@ -56,6 +56,17 @@ async def test_a_volume_is_bound_to_its_claim_before_the_pod_is_bound() -> None:
         assert live.scheduler.cluster.storage.decisions == {}
 
 
+async def test_pod_whose_volumes_are_bound_is_bound_without_another_write() -> None:
+    """As PreBindPreFlight of VolumeBinding, which skips pods whose claims are all bound."""
+    api = world()
+    add_volume(api)
+    bind_claim(api)
+    async with running(api):
+        await settle()
+        assert api.nodes_of_pods() == {"user": "n1"}
+        assert [verb for verb, key in api.calls if key == "default/user"] == ["bind"]
+
+
 async def test_a_claim_names_the_node_for_which_a_volume_is_made() -> None:
     api = world("disks.example.com")
     async with running(api):
