@@ -146,8 +146,8 @@ class Receiver:
             return
         headers, parser, limits = self._headers, self._parser, self._limits
         version = parser.get_http_version()
-        if "host" not in headers and version != "1.0":
-            self._refuse(bad_request("missing required Host header"))
+        if (refusal := _head_refusal(version, headers)) is not None:
+            self._refuse(refusal)
             return
         target = self._url.decode("latin-1")
         method = parser.get_method().decode("latin-1")
@@ -198,6 +198,29 @@ class Receiver:
     def _refuse(self, error: ApiError, request: Request | None = None) -> None:
         self.stop()
         self._answerer.refuse(error, request)
+
+
+def _head_refusal(version: str, headers: dict[str, str]) -> ApiError | None:
+    """Return why a head is refused that a proxy in front of this server may read in another way.
+
+    llhttp refuses most of these, such as both a length and an encoding; but it takes any encodings whose last one is
+    chunked, which is how one request is smuggled in the body of another.
+    """
+    if version not in ("1.1", "1.0"):
+        return failure(505, "HTTPVersionNotSupported", f"unsupported protocol version: HTTP/{version}")
+    host = headers.get("host")
+    if host is None and version != "1.0":
+        return bad_request("missing required Host header")
+    if host is not None and "," in host:
+        return bad_request("too many Host headers")
+    encoding = headers.get("transfer-encoding")
+    if encoding is None:
+        return None
+    if version == "1.0":
+        return bad_request("malformed HTTP request: HTTP/1.0 has no Transfer-Encoding")
+    if encoding.lower() != "chunked":
+        return failure(501, "NotImplemented", "unsupported transfer encoding: the only one is chunked")
+    return None
 
 
 def _head_too_large() -> ApiError:
