@@ -30,6 +30,7 @@ from moorage.serve.http.messages import (
     wants_compression,
 )
 from moorage.serve.http.receiving import NEVER, Receiver
+from moorage.serve.http.shown_target import shown_target
 from moorage.telemetry.watchdog import Locals, Operation, operation
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _ENOUGH_PROGRESS = 64 * 1024  # bytes: to read less than this in the time for un
 def _request(local: Locals) -> Operation:
     request: Request = local["request"]
     agent = request.headers.get("user-agent", "")
-    return Operation("request", {"method": request.method, "path": request.target, "userAgent": agent})
+    return Operation("request", {"method": request.method, "path": shown_target(request.target), "userAgent": agent})
 
 
 class Connection(asyncio.Protocol):

@@ -1,6 +1,6 @@
 """Log requests as kube-apiserver does: refusals at verbosity 2, all requests with their latency at verbosity 3.
 
-That an object to read does not exist is no refusal. A request that is logged has an Audit-Id, the client's own or a new
+Values of parameters that may be secrets are hidden. That an object to read does not exist is no refusal. A request that is logged has an Audit-Id, the client's own or a new
 one, which goes out with the answer. Kubernetes: apiserver's server/httplog, the audit ID filter.
 """
 
@@ -12,6 +12,7 @@ import msgspec
 from moorage.model.go.times import duration_text
 from moorage.serve.access.authorization import attributes_of, describe_user
 from moorage.serve.http.messages import Request, Response, Stream
+from moorage.serve.http.shown_target import shown_target
 from moorage.telemetry.logs import get_logger
 
 LOG = get_logger("apiserver")
@@ -34,7 +35,7 @@ class RequestLog:
         """Log a request whose answer has been sent."""
         fields: dict[str, Any] = {
             "verb": _verb(request),
-            "URI": request.target,
+            "URI": shown_target(request.target),
             "latency": duration_text(int(seconds * 1e9)),
             "userAgent": request.headers.get("user-agent", ""),
             "audit-ID": _audit_id(request)[:_MAX_AUDIT_ID],
