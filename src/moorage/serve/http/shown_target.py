@@ -8,14 +8,13 @@ Differs: kube-apiserver logs the whole target.
 from urllib.parse import unquote_plus
 
 HIDDEN = "***"
-_HARMLESS = frozenset(
-    """
+_HARMLESS_NAMES = """
     allowWatchBookmarks container continue dryRun exclude fieldManager fieldSelector fieldValidation follow force
     gracePeriodSeconds ignoreStoreReadErrorWithClusterBreakingPotential includeObject labelSelector limit limitBytes
     orphanDependents pretty previous propagationPolicy resourceVersion resourceVersionMatch sendInitialEvents
     sinceSeconds sinceTime stderr stdin stdout tailLines timeout timeoutSeconds timestamps tty verbose watch
-    """.split()
-)
+"""
+_HARMLESS = frozenset(_HARMLESS_NAMES.split())
 _MAX_SHOWN = 2_048
 
 

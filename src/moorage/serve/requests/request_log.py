@@ -1,7 +1,8 @@
 """Log requests as kube-apiserver does: refusals at verbosity 2, all requests with their latency at verbosity 3.
 
-Values of parameters that may be secrets are hidden. That an object to read does not exist is no refusal. A request that is logged has an Audit-Id, the client's own or a new
-one, which goes out with the answer. Kubernetes: apiserver's server/httplog, the audit ID filter.
+Values of parameters that may be secrets are hidden. That an object to read does not exist is no refusal. A request that
+is logged has an Audit-Id, the client's own or a new one, which goes out with the answer. Kubernetes: apiserver's
+server/httplog, the audit ID filter.
 """
 
 import uuid
