@@ -3,12 +3,13 @@
 Each status is complete, so skipped ones do not matter. Kubernetes: generateAPIPodStatus, status/generate.go,
 pkg/kubelet/allocation. Differs: all containers of a pod do the same; their IDs are made from the pod's UID; a resize
 that fits is done at once, so PodResizeInProgress is never seen; containers' resources are reported only of pods that
-have been resized.
+have been resized, those of whole pods only where the spec has resources at pod level.
 """
 
 from typing import Any, NamedTuple
 
 from moorage.columns.resources import CPU, MEMORY, pod_requests
+from moorage.match.quota.pods import pod_amounts
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import duration_text, time_text
 from moorage.model.types.container import Container, EphemeralContainer
@@ -75,6 +76,8 @@ def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) ->
         status["ephemeralContainerStatuses"] = [
             _ephemeral_container(pod, container, doing, now) for container in pod.spec.ephemeralContainers
         ]
+    if pod.spec.resources is not None:
+        report_pod_level(status, pod)
     conditions = _conditions(pod, doing.phase, doing.is_ready, time_text(now))
     status["conditions"] = [condition.copy() for condition in conditions]
     return status
@@ -246,7 +249,7 @@ def is_resized(old: Pod, new: Pod) -> bool:
 
 
 def _resources(pod: Pod) -> list[Any]:
-    return [container.resources for container in (*pod.spec.containers, *pod.spec.initContainers)]
+    return [pod.spec.resources, *(one.resources for one in (*pod.spec.containers, *pod.spec.initContainers))]
 
 
 def resize(old: Pod, new: Pod, node: Node, load: Load) -> PodResize:
@@ -282,6 +285,8 @@ def report_resize(status: Raw, pod: Pod, resized: PodResize, now: float) -> None
         given = allocated.get(container["name"])
         if given is not None:
             container.update(_reported(given))
+    if resized.allocated.spec.resources is not None:
+        report_pod_level(status, resized.allocated)
     old = next((condition for condition in pod.status.conditions if condition.type == PENDING), None)
     if resized.problem is not None:
         reason, message = resized.problem
@@ -291,6 +296,20 @@ def report_resize(status: Raw, pod: Pod, resized: PodResize, now: float) -> None
         status["conditions"].append(condition)
     elif old is not None:
         status["conditions"].append({"type": PENDING, "$patch": "delete"})
+
+
+def report_pod_level(status: Raw, allocated: Pod) -> None:
+    """Write into a status what a pod with resources at pod level has altogether."""
+    spec = allocated.spec
+    requests = pod_amounts(Pod(spec=spec), "requests")
+    limits = spec.resources.limits if spec.resources is not None else {}
+    own = spec.resources.requests if spec.resources is not None else {}
+    shown = {**{name: requests[name] for name in (CPU, MEMORY) if name in requests}, **own}
+    sides = {"requests": shown, "limits": limits}
+    status["resources"] = {
+        side: {name: str(amount) for name, amount in each.items()} for side, each in sides.items() if each
+    }
+    status["allocatedResources"] = {name: str(amount) for name, amount in requests.items()}
 
 
 def _reported(container: Container) -> Raw:

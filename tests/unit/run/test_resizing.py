@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from tests.unit.run.simulation import Simulation, container
+from tests.unit.run.simulation import Simulation, container, simulating
 
 from moorage.model.api_error import ApiError
+from moorage.model.gates import default_gates, gates_from
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
@@ -88,6 +89,100 @@ async def test_resizes_that_are_refused(simulation: Simulation, spec: Raw, messa
     await simulation.pod()
     with pytest.raises(ApiError, match=message):
         await simulation.client.patch(KINDS.POD, "p", "default", {"spec": spec}, subresource="resize")
+
+
+def at_pod_level(cpu: str, **more: Any) -> Raw:
+    return {"resources": {"requests": {"cpu": cpu, "memory": "1Gi"}, **more}}
+
+
+async def test_resources_at_pod_level_are_reported_and_resized(simulation: Simulation) -> None:
+    """As ValidatePodResize, generateAPIPodStatus and PodRequests have it for pods with spec.resources."""
+    await simulation.node()
+    await simulation.pod(**at_pod_level("1"))
+    await simulation.settle()
+    status = await simulation.status()
+    assert status["allocatedResources"] == {"cpu": "1", "memory": "1Gi"}
+    assert status["resources"] == {"requests": {"cpu": "1", "memory": "1Gi"}}
+    patch = {"spec": at_pod_level("3")}
+    await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="resize")
+    await simulation.settle()
+    status = await simulation.status()
+    assert status["resources"]["requests"]["cpu"] == status["allocatedResources"]["cpu"] == "3"
+    assert status["observedGeneration"] == 2
+    await simulation.pod("q", containers=[container(resources={"requests": {"cpu": "1"}})])
+    patch = {"spec": at_pod_level("4")}
+    await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="resize")
+    await simulation.settle()
+    assert (await pending(simulation)).startswith("Deferred: Node didn't have enough resource: cpu, requested: 4000")
+    assert (await simulation.status())["allocatedResources"]["cpu"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        (None, "spec.resources: Forbidden: pod-level resources cannot be removed"),
+        (
+            {"requests": {"memory": None}},
+            "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed",
+        ),
+        ({"limits": {"cpu": None}}, "spec.resources.limits: Forbidden: pod-level resource limits cannot be removed"),
+        (
+            {"requests": {"hugepages-2Mi": "2Mi"}, "limits": {"hugepages-2Mi": "2Mi"}},
+            "spec: Forbidden: only cpu and memory resources are mutable at pod-level",
+        ),
+        ({"requests": {"cpu": "5"}}, "must be less than or equal to cpu limit"),
+        ({"requests": {"cpu": "9"}, "limits": {"cpu": "9"}}, "node didn't have enough allocatable resources: cpu"),
+    ],
+)
+async def test_resize_at_pod_level_has_the_limits_of_kubernetes(resources: Raw, message: str) -> None:
+    async with simulating(default_gates()) as world:
+        await world.node()
+        await world.pod(**at_pod_level("1", limits={"cpu": "2"}))
+        await world.settle()
+        patch = {"spec": {"resources": resources}}
+        with pytest.raises(ApiError) as refusal:
+            await world.client.patch(KINDS.POD, "p", "default", patch, subresource="resize")
+        assert message in str(refusal.value)
+
+
+async def test_resize_at_pod_level_needs_its_gate() -> None:
+    async with simulating(gates_from({"InPlacePodLevelResourcesVerticalScaling": False})) as world:
+        await world.node()
+        await world.pod(**at_pod_level("1"))
+        await world.settle()
+        status = await world.status()
+        assert "resources" not in status
+        assert "allocatedResources" not in status
+        with pytest.raises(ApiError, match="resize of pods with pod-level resources is forbidden when InPlacePodLevel"):
+            await resize(world, cpu="1")
+
+
+async def test_node_that_does_not_declare_the_resize_at_pod_level_refuses_it(simulation: Simulation) -> None:
+    await simulation.node()
+    info = {"nodeInfo": {"kubeletVersion": "v1.35.0"}, "declaredFeatures": ["ExtendWebSocketsToKubelet"]}
+    await simulation.client.patch(KINDS.NODE, "n1", "", {"status": info}, subresource="status")
+    await simulation.pod(**at_pod_level("1"))
+    await simulation.settle()
+    patch = {"spec": at_pod_level("2")}
+    why = "requires features InPlacePodLevelResourcesVerticalScaling which are not available on node"
+    with pytest.raises(ApiError, match=why):
+        await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="resize")
+
+
+async def test_quota_is_charged_for_a_resize_at_pod_level(simulation: Simulation) -> None:
+    await simulation.node()
+    await simulation.pod(**at_pod_level("1"))
+    await simulation.client.create(
+        KINDS.RESOURCE_QUOTA, {"metadata": {"name": "q"}, "spec": {"hard": {"cpu": "2"}}}, "default"
+    )
+    status = {"hard": {"cpu": "2"}, "used": {"cpu": "1"}}
+    await simulation.client.patch(KINDS.RESOURCE_QUOTA, "q", "default", {"status": status}, subresource="status")
+    patch = {"spec": at_pod_level("2")}
+    await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="resize")
+    assert (await simulation.client.get(KINDS.RESOURCE_QUOTA, "q", "default")).raw["status"]["used"] == {"cpu": "2"}
+    patch = {"spec": at_pod_level("3")}
+    with pytest.raises(ApiError, match="exceeded quota"):
+        await simulation.client.patch(KINDS.POD, "p", "default", patch, subresource="resize")
 
 
 async def test_only_resources_are_taken_and_limits_and_quotas_hold(simulation: Simulation) -> None:

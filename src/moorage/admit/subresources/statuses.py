@@ -36,6 +36,7 @@ from moorage.model.gates import (
     CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING,
     DRA_EXTENDED_RESOURCE,
     DRA_NODE_ALLOCATABLE_RESOURCES,
+    IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING,
     GateSet,
 )
 from moorage.model.names import label_key_errors
@@ -336,6 +337,8 @@ UNKNOWN_CONTAINER = "must match the name of an entry in spec.initContainers.name
 _GATED = (
     ("extendedResourceClaimStatus", DRA_EXTENDED_RESOURCE),
     ("nodeAllocatableResourceClaimStatuses", DRA_NODE_ALLOCATABLE_RESOURCES),
+    ("resources", IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING),
+    ("allocatedResources", IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING),
 )
 
 

@@ -7,8 +7,10 @@ Containers that are being resized count with what they have. Kubernetes: podMatc
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+import msgspec
+
 from moorage.model.quantity import Quantity, ResourceAmounts, add_amounts, raise_amounts, total_amounts
-from moorage.model.types.container import Container
+from moorage.model.types.container import Container, ResourceRequirements
 from moorage.model.types.pod import Affinity, ContainerStatus, Pod, PodAffinityTerm, PodSpec
 from moorage.model.types.policy import ScopedResourceSelectorRequirement
 from moorage.model.types.storage import PersistentVolumeClaim
@@ -84,6 +86,10 @@ INFEASIBLE = "Infeasible"
 _HUGE_PAGES = "hugepages-"
 
 
+_NONE = Quantity.from_int(0)
+_replace = msgspec.structs.replace
+
+
 def is_pod_level_resource(name: str) -> bool:
     return name in ("cpu", "memory") or name.startswith(_HUGE_PAGES)
 
@@ -123,6 +129,46 @@ def pod_amounts(pod: Pod, side: Literal["requests", "limits"], *, with_overhead:
         overhead = {n: a for n, a in spec.overhead.items() if not limits or (n in total and not total[n].is_zero())}
         add_amounts(total, overhead)
     return total
+
+
+def effective_spec(pod: Pod) -> PodSpec:
+    """Return the spec with the requests that a pod counts with; the same one unless it is being resized.
+
+    A pod whose spec has never changed is not looked at.
+    """
+    spec, status = pod.spec, pod.status
+    if pod.metadata.generation <= 1 or not (status.containerStatuses or status.resources):
+        return spec
+    statuses = {known.name: known for known in (*status.containerStatuses, *status.initContainerStatuses)}
+    infeasible = is_resize_infeasible(pod)
+
+    def effective(container: Container) -> Container:
+        return _with_requests(container, statuses.get(container.name), infeasible)
+
+    containers = tuple(map(effective, spec.containers))
+    init_containers = tuple(effective(each) if each.is_sidecar else each for each in spec.initContainers)
+    resources = _effective_at_pod_level(pod, infeasible)
+    if (containers, init_containers, resources) == (spec.containers, spec.initContainers, spec.resources):
+        return spec
+    return _replace(spec, containers=containers, initContainers=init_containers, resources=resources)
+
+
+def _with_requests(container: Container, status: ContainerStatus | None, infeasible: bool) -> Container:
+    requests = _effective(container, status, "requests", infeasible)
+    if requests == container.resources.requests:
+        return container
+    return _replace(container, resources=_replace(container.resources, requests=dict(requests)))
+
+
+def _effective_at_pod_level(pod: Pod, infeasible: bool) -> ResourceRequirements | None:
+    wanted, actual = pod.spec.resources, pod.status.resources
+    if wanted is None or actual is None:
+        return wanted
+    effective = dict(actual.requests)
+    raise_amounts(effective, pod.status.allocatedResources)
+    if not infeasible:
+        raise_amounts(effective, wanted.requests)
+    return _replace(wanted, requests={name: effective.get(name, _NONE) for name in wanted.requests})
 
 
 def _effective(

@@ -7,8 +7,11 @@ Kubernetes: eventhandlers.go and the scheduler cache.
 
 from operator import attrgetter
 
+import msgspec
+
 from moorage.client.protocol import Template
 from moorage.columns.cluster import PodRecord
+from moorage.match.quota.pods import effective_spec
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.schedule.cycle import Bind, Scheduler
@@ -109,6 +112,9 @@ class PodFeed:
         if pod.status.phase in FINISHED_PHASES:
             self.pod_gone(key, pod, now)
         elif pod.spec.nodeName:
+            spec = effective_spec(pod)
+            if spec is not pod.spec:  # it is being resized: both what it has and what it gets count
+                pod = msgspec.structs.replace(pod, spec=spec)
             self._bound(key, pod, pod.spec.nodeName, now, template)
         else:
             self._unbound(key, pod, now, template)

@@ -219,3 +219,40 @@ def test_a_resized_pod_counts_with_what_it_asks_for_now() -> None:
     free = int(bench.scheduler.cluster.nodes.free("cpu")[0])
     bench.tell(on_node(pod(cpu="3")))
     assert free - int(bench.scheduler.cluster.nodes.free("cpu")[0]) == 2000
+
+
+def resized(wanted: str, has: str, reason: str = "", **spec: Any) -> Pod:
+    """Return a bound pod whose resize its kubelet has not carried out."""
+    requests = {"requests": {"cpu": has}}
+    condition = {"type": "PodResizePending", "status": "True", "reason": reason}
+    status = {
+        "phase": "Running",
+        "containerStatuses": [{"name": "c", "resources": requests, "allocatedResources": {"cpu": has}}],
+        "conditions": [condition] if reason else [],
+    }
+    return pod(cpu=wanted, nodeName="n1", metadata={"generation": 2}, status=status, **spec)
+
+
+def test_pod_that_is_being_resized_counts_with_the_larger_requests() -> None:
+    """As PodRequests with UseStatusResources; of an infeasible resize only what the pod has counts."""
+    bench = Bench("n1")
+    free = bench.scheduler.cluster.nodes.free("cpu")
+    for said, left in (
+        (resized("3", "1"), 1000),
+        (resized("1", "3"), 1000),
+        (resized("1", "1"), 3000),
+        (resized("3", "1", "Deferred"), 1000),
+        (resized("3", "1", "Infeasible"), 3000),
+    ):
+        bench.tell(said)
+        assert free[0] == left
+
+
+def test_resources_at_pod_level_that_are_being_resized_count_likewise() -> None:
+    bench = Bench("n1")
+    free = bench.scheduler.cluster.nodes.free("cpu")
+    for wanted, has, left in (("3", "2", 1000), ("2", "3", 1000), ("2", "2", 2000)):
+        status = {"resources": {"requests": {"cpu": has}}, "allocatedResources": {"cpu": has}}
+        spec = {"resources": {"requests": {"cpu": wanted}}, "nodeName": "n1"}
+        bench.tell(pod(metadata={"generation": 2}, status=status, **spec))
+        assert free[0] == left
