@@ -177,9 +177,10 @@ class Definitions:
             definition: Raw = {"description": describe_type(view.__name__)}
             self.found[name] = definition  # before its fields, which may lead back here
             schema = schema_of_view(view)
-            definition["properties"] = {
-                field: self._property(schema, field, kind) for field, kind in sorted(schema.fields.items())
-            }
+            if schema.fields:
+                definition["properties"] = {
+                    field: self._property(schema, field, kind) for field, kind in sorted(schema.fields.items())
+                }
             required = REQUIRED_FIELDS.get(name) or REQUIRED_FIELDS.get(view.__name__)
             if required:
                 definition["required"] = list(required)

@@ -39,6 +39,8 @@ def test_every_reference_leads_somewhere() -> None:
 
 def _empty_lists(value: Any, path: str = "") -> list[str]:
     if isinstance(value, dict):
+        if path.endswith("/properties") and not value:
+            return [path]
         return [found for name, item in value.items() for found in _empty_lists(item, f"{path}/{name}")]
     if isinstance(value, list):
         return [found for item in value for found in _empty_lists(item, path)] if value else [path]
