@@ -17,6 +17,7 @@ from moorage.serve.pki.authentication import User
 from moorage.serve.pki.authenticator import Authenticator
 from moorage.serve.resources.served import Resources
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens, TokenKeys, TokenSettings
+from moorage.serve.verbs.page_ages import PageAges
 from moorage.serve.verbs.registry import Registry
 from moorage.store.protocol import Store, Watch
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
@@ -80,6 +81,7 @@ class Api(Registry):
         )
         self.authenticator = Authenticator(fixed_tokens or {}, self.tokens, looks_twice=store.is_shared)
         self.open_watches: set[Watch] = set()
+        self.pages = PageAges()
 
     async def start(self) -> None:
         await self.directory.load()

@@ -64,6 +64,10 @@ async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) 
     prefix = prefix_of(kind, namespace)
     revision, after = _where(prefix, options)
     await known(api, (revision or None) if options.continues else options.resource_version)
+    if options.limit or options.continues:
+        api.pages.note(api.store.revision, api.clock())
+        if options.continues and revision and api.pages.has_expired(revision):
+            raise _expired_token(prefix, after)
     if selection.name and selection.is_only_name and namespace and not after:
         stored = await api.store.get(key_of(kind, namespace, selection.name))
         return Page([stored] if stored is not None else [], api.store.revision)

@@ -124,6 +124,24 @@ async def test_a_past_that_is_forgotten(api: Api) -> None:
     assert names(await listed(api, continues=on)) == ["n3", "n4", "n5", "n6"]
 
 
+async def test_a_list_in_pages_goes_on_for_five_minutes_also_of_a_kind_that_does_not_change(api: Api) -> None:
+    await five(api)
+    now = 1000.0
+    api.clock = lambda: now
+    page = await listed(api, limit=2)
+    await make(api, KINDS.SECRET, document(KINDS.SECRET, "other"))  # the revision goes on, ConfigMaps do not
+    for _ in range(15):
+        assert names(await listed(api, limit=2, continues=page.continues)) == ["n3", "n4"]
+        now += 20
+    now += 20
+    with pytest.raises(ApiError, match="The provided continue parameter is too old") as refusal:
+        await listed(api, limit=2, continues=page.continues)
+    on = refusal.value.status["metadata"]["continue"]
+    rest = await listed(api, limit=2, continues=on)
+    assert (names(rest), rest.remaining, rest.revision) == (["n3", "n4"], 1, page.revision + 1)
+    assert names(await listed(api, limit=2, continues=rest.continues)) == ["n5"]
+
+
 def token(**fields: object) -> str:
     return base64.urlsafe_b64encode(msgspec.json.encode(fields)).decode().rstrip("=")
 
