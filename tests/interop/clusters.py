@@ -58,9 +58,9 @@ def start_kubernetes(programs: Programs) -> RealServer:
     return server
 
 
-def start_moorage(programs: Programs, *options: str) -> Path:
-    """Start `moorage up`; returns the administrator's kubeconfig."""
-    kubeconfig = programs.directory / "moorage.kubeconfig"
+def start_moorage(programs: Programs, *options: str, name: str = "moorage") -> Path:
+    """Start `moorage up`; returns the administrator's kubeconfig, which has this name."""
+    kubeconfig = programs.directory / f"{name}.kubeconfig"
     process = programs.moorage(
         "up", "--ephemeral", "--port=0", f"--nodes={NODES}", f"--write-kubeconfig={kubeconfig}", "-v0", *options
     )
