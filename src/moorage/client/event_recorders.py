@@ -9,7 +9,6 @@ kept, the least recent one is finished early; notes are cut to the API's limit.
 """
 
 import asyncio
-import re
 import socket
 import time
 import uuid
@@ -22,18 +21,19 @@ from moorage.client.pacing import TokenBucket
 from moorage.client.protocol import Raw
 from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kinds import KINDS
+from moorage.model.text.patterns import whole
 
 Value = TypeVar("Value")
 
 NORMAL, WARNING = "Normal", "Warning"
 NANOSECONDS = 1_000_000_000
 _MAX_NAME_LENGTH = 253
-_SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
+_is_subdomain = whole(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
 def event_name(subject: str, now: int) -> str:
     name = f"{subject}.{now:x}"
-    return name if len(name) <= _MAX_NAME_LENGTH and _SUBDOMAIN.fullmatch(name) else str(uuid.uuid4())
+    return name if len(name) <= _MAX_NAME_LENGTH and _is_subdomain(name) else str(uuid.uuid4())
 
 
 def _event_namespace(reference: Raw) -> str:

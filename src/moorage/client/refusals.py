@@ -3,13 +3,12 @@
 A component that lacks a right goes on and tries again; without this its log would not say why nothing happens.
 """
 
-import re
-
 from moorage.model.api_error import ApiError
+from moorage.model.text.patterns import Pattern
 from moorage.telemetry.logs import get_logger
 
 _MAX_LOGGED = 1000
-_CANNOT = re.compile(
+_CANNOT = Pattern(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]*)" in API group "(?P<group>[^"]*)"'
 )
 

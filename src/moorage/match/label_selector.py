@@ -5,7 +5,6 @@ nothing, an empty one everything. Kubernetes: metav1.LabelSelectorAsSelector; la
 Differs: matchLabels are checked in document order (Go: in random order).
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -118,8 +117,8 @@ _SYMBOLS = frozenset({")", ",", "!", "==", "=", ">", "<", "!=", "("})
 _BINARY_TOKENS = {"in": "in", "notin": "notin", "=": "=", "==": "==", "!=": "!=", ">": "gt", "<": "lt"}
 _NOWHERE = "<nil>"  # how Go prints the path of a selector that is no field of an object
 
-#: Blanks, then a run of symbols or of anything else. A NUL ends the token before it, or else the text, as in Go.
-_lexeme = re.compile(r"[ \t\r\n]*(?:([=!(),><]+)|([^=!(),>< \t\r\n\0]+))").match
+_BLANKS, _SYMBOL_LETTERS = frozenset(" \t\r\n"), frozenset("=!(),><")
+_AFTER_WORDS = _BLANKS | _SYMBOL_LETTERS | {"\0"}
 
 
 def parse_selector(text: str) -> Selector:
@@ -127,25 +126,30 @@ def parse_selector(text: str) -> Selector:
 
 
 def _tokens(text: str) -> list[tuple[str, str]]:
-    """Yield (kind, literal) for each token; symbols and keywords are their own kind."""
+    """Return (kind, literal) for each token; symbols and keywords are their own kind.
+
+    A NUL ends the token before it, or else the text, as in Go.
+    """
     tokens: list[tuple[str, str]] = []
-    position = 0
-    while (lexeme := _lexeme(text, position)) is not None:
-        symbols, word = lexeme.groups()
-        if symbols is None:
-            tokens.append((word if word in _KEYWORDS else _IDENTIFIER, word))
-            position = lexeme.end()
-        else:
-            literal = _longest_symbol(symbols)
+    position, end = 0, len(text)
+    while True:
+        while position < end and text[position] in _BLANKS:
+            position += 1
+        if position == end or text[position] == "\0":
+            return [*tokens, (_END, "")]
+        start = position
+        if text[start] in _SYMBOL_LETTERS:
+            two = text[start : start + 2]
+            literal = two if two in _SYMBOLS else text[start]
             tokens.append((literal, literal))
-            position = lexeme.start(1) + len(literal)
+            position += len(literal)
+        else:
+            while position < end and text[position] not in _AFTER_WORDS:
+                position += 1
+            word = text[start:position]
+            tokens.append((word if word in _KEYWORDS else _IDENTIFIER, word))
         if text[position : position + 1] == "\0":
             position += 1
-    return [*tokens, (_END, "")]
-
-
-def _longest_symbol(symbols: str) -> str:
-    return symbols[:2] if symbols[:2] in _SYMBOLS else symbols[0]
 
 
 class _Parser:

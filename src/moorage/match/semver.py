@@ -4,7 +4,6 @@ Kubernetes: github.com/blang/semver v4, `ParseTolerant` for tolerations and node
 Differs: the comparison is a tuple, `Version.order_key`, computed once; build metadata is no part of it.
 """
 
-import re
 from typing import TypeAlias
 
 import msgspec
@@ -16,8 +15,7 @@ from moorage.model.names import byte_length
 #: Unicode's White_Space, which Go's TrimSpace trims; Python's `strip()` would take four control characters more.
 GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _DIGITS = frozenset("0123456789")
-# Nearly all versions there are: three numbers that surely fit, told in one step.
-_plain_release = re.compile(r"(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\Z").match
+_SURELY_FITS = 18  # digits
 _ALPHANUMERIC = frozenset("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-")
 
 _PreReleaseKey: TypeAlias = tuple[int, int, str]
@@ -63,9 +61,7 @@ class Version(msgspec.Struct, frozen=True):
 def parse_tolerant(text: str) -> Version:
     """Parse as tolerations and node affinity do: spaces, one leading `v`, short forms, leading zeros are forgiven."""
     trimmed = text.strip(GO_SPACE).removeprefix("v")
-    if _plain_release(trimmed) is not None:
-        return parse(trimmed)
-    return parse(normalized(trimmed, "Short"))
+    return _plain_release(trimmed) or parse(normalized(trimmed, "Short"))
 
 
 def version_or_none(text: str) -> Version | None:
@@ -88,9 +84,8 @@ def normalized(text: str, short: str) -> str:
 
 def parse(text: str) -> Version:
     """Parse strictly, as CEL's `semver(text)` does."""
-    plain = _plain_release(text)
-    if plain is not None:
-        return Version(int(plain[1]), int(plain[2]), int(plain[3]))
+    if (plain := _plain_release(text)) is not None:
+        return plain
     if not text:
         raise SemverError("Version string empty")
     parts = text.split(".", 2)
@@ -104,6 +99,18 @@ def parse(text: str) -> Version:
     pre = tuple(map(_pre_release_part, pre_text.split("."))) if dash else ()
     build = tuple(map(_build_part, build_text.split("."))) if plus else ()
     return Version(major, minor, patch, pre, build)
+
+
+def _plain_release(text: str) -> Version | None:
+    """Return what nearly all versions are: three numbers that surely fit."""
+    parts = text.split(".", 3)
+    if len(parts) != 3 or not text.isascii():
+        return None
+    for part in parts:
+        if not part.isdigit() or len(part) > _SURELY_FITS or _has_leading_zero(part):
+            return None
+    major, minor, patch = map(int, parts)
+    return Version(major, minor, patch)
 
 
 def _without_leading_zeros(part: str) -> str:

@@ -5,13 +5,12 @@ Kubernetes: cron.ParseStandard: five fields (minute, hour, day of month, month, 
 day, and one that it has twice comes twice, as there.
 """
 
-import re
 from datetime import UTC, datetime, timedelta, tzinfo
-from functools import lru_cache
 from typing import NamedTuple
 
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import DurationError, parse_duration
+from moorage.model.text.remembering import remember_short
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -33,7 +32,6 @@ _DESCRIPTORS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_is_duration = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)\Z").match
 _YEARS_AHEAD = 5
 _HOUR, _MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
@@ -97,7 +95,7 @@ class Schedule(NamedTuple):
         return self._local(datetime(year, month, day, tzinfo=self.zone).astimezone(UTC))
 
 
-@lru_cache(maxsize=1024)
+@remember_short(1024)
 def parse_schedule(text: str, time_zone: str = "") -> Schedule:
     """Parse a schedule; a time zone in the text wins over the other one. Raises ScheduleError."""
     if text.startswith(("TZ=", "CRON_TZ=")):
@@ -146,13 +144,10 @@ def schedule_error(schedule: str) -> str | None:
 def _interval(text: str) -> int:
     """Return seconds, at least one."""
     duration = text.removeprefix("@every ")
-    failure = f"failed to parse duration {text}: time: invalid duration {go_quote(duration)}"
-    if not _is_duration(duration):
-        raise ScheduleError(failure)
     try:
         return max(1, parse_duration(duration) // 1_000_000_000)
-    except DurationError:
-        raise ScheduleError(failure) from None
+    except DurationError as error:
+        raise ScheduleError(f"failed to parse duration {text}: {error}") from None
 
 
 def _parse_fields(text: str) -> tuple[_Field, ...]:

@@ -5,15 +5,14 @@
 apimachinery/pkg/util/validation/field, which renders paths and never reads them.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 import msgspec
 
 from moorage.model.go.quoting import go_float, go_json, go_quote
+from moorage.model.text.remembering import remember_short
 
 
 class ErrorKind(Enum):
@@ -137,31 +136,44 @@ def internal_error(path: str, detail: str) -> FieldError:
     return FieldError(ErrorKind.INTERNAL, path, None, detail)
 
 
-# A name ends at a dot or a bracket. A subscript ends at the bracket that is followed by a new step or by the end, since
-# the key of a map may itself hold dots, slashes and (if it is invalid) brackets.
-_STEP = re.compile(r"\.?(?:\[(?P<subscript>.*?)\](?=[.\[]|$)|(?P<name>[^.\[]+))", re.DOTALL)
-
 # Upstream reports some errors under a path that is not the field's.
 _MISREPORTED: dict[tuple[str, ...], tuple[str, ...]] = {("metadata", "taints"): ("spec", "taints")}
 
 
-@lru_cache(maxsize=2048)
+@remember_short(2048)
 def parse_field_path(path: str) -> tuple[str, ...]:
     """Return the steps of a rendered path; list indices are steps of digits. Parts that name no field end the path."""
     steps: list[str] = []
     at = 0
     while at < len(path):
-        match = _STEP.match(path, at)
-        if match is None:
+        begin = at + (path[at] == ".")
+        is_subscript = path[begin : begin + 1] == "["
+        end = _end_of_subscript(path, begin) if is_subscript else _end_of_name(path, begin)
+        if end <= begin or path[begin] == "{":
             break
-        name, subscript = match["name"], match["subscript"]
-        if name is not None and name.startswith("{"):
-            break
-        steps.append(subscript if name is None else name)
-        at = match.end()
+        steps.append(path[begin + 1 : end - 1] if is_subscript else path[begin:end])
+        at = end
     parsed = tuple(steps)
     actual = _MISREPORTED.get(parsed[:2])
     return parsed if actual is None else actual + parsed[2:]
+
+
+def _end_of_name(path: str, at: int) -> int:
+    """Return where a name ends: at a dot or a bracket."""
+    while at < len(path) and path[at] not in ".[":
+        at += 1
+    return at
+
+
+def _end_of_subscript(path: str, at: int) -> int:
+    """Return where a subscript ends, or -1: behind the bracket that is followed by a new step or by the end.
+
+    The key of a map may itself hold dots, slashes and (if it is invalid) brackets.
+    """
+    while (at := path.find("]", at) + 1) > 0:
+        if path[at : at + 1] in ("", ".", "["):
+            return at
+    return -1
 
 
 def child_path(path: str, name: str) -> str:

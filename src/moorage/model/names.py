@@ -3,8 +3,9 @@
 Lengths are in bytes. Kubernetes: apimachinery, util/validation and api/validate/content.
 """
 
-import re
 from functools import lru_cache
+
+from moorage.model.text.patterns import anywhere, whole
 
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
@@ -21,17 +22,16 @@ _LABEL_NAME_WORDS = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
 )
 
-# The same languages as the patterns above, which are printed in messages, written so that matching takes linear time.
-_is_dns_label = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?\Z").match
-_is_dns_subdomain = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*\Z").match
-_is_dns_subdomain_underscore = re.compile(_DNS_SUBDOMAIN_UNDERSCORE + r"\Z").match
-_is_dns_1035_label = re.compile(_DNS_1035_LABEL + r"\Z").match
-_is_label_name = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?\Z").match
-_is_http_header = re.compile(_HTTP_HEADER + r"\Z").match
-_is_config_key = re.compile(_CONFIG_KEY + r"\Z").match
-_is_port_charset = re.compile(r"[-a-z0-9]+\Z").match
-_has_letter = re.compile(r"[a-z]").search
-_is_percent = re.compile(_PERCENT + r"\Z").match
+_is_dns_label = whole(_DNS_LABEL)
+_is_dns_subdomain = whole(_DNS_SUBDOMAIN)
+_is_dns_subdomain_underscore = whole(_DNS_SUBDOMAIN_UNDERSCORE)
+_is_dns_1035_label = whole(_DNS_1035_LABEL)
+_is_label_name = whole(_LABEL_NAME)
+_is_http_header = whole(_HTTP_HEADER)
+_is_config_key = whole(_CONFIG_KEY)
+_is_port_charset = whole(r"[-a-z0-9]+")
+_has_letter = anywhere(r"[a-z]")
+_is_percent = whole(_PERCENT)
 
 
 def regex_error(words: str, pattern: str, *examples: str) -> str:

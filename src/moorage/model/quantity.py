@@ -7,10 +7,9 @@ exponents are answered at once instead of being multiplied out, sums of more tha
 text longer than MAX_TEXT is refused as not numeric.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from functools import lru_cache, total_ordering
+from functools import total_ordering
 from typing import NamedTuple
 
 from moorage.model.go.integers import (
@@ -19,11 +18,14 @@ from moorage.model.go.integers import (
     fits_int64,
     pow10_float,
     pow10_int64,
+    read_int,
     scale_down,
     scale_up,
     wrap32,
     wrap64,
 )
+from moorage.model.text.patterns import Pattern
+from moorage.model.text.remembering import remember_short
 
 MAX_TEXT = 4096
 #: The largest value that can be counted in thousandths.
@@ -66,8 +68,7 @@ _DECIMAL_BY_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIX
 _BINARY_BY_EXPONENT = {exponent: suffix for suffix, exponent in _BINARY_SUFFIXES.items()}
 
 # One part more permissive than the expression in the message, as upstream's parser is: the digits may be missing.
-_SHAPE = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
-_EXPONENT = re.compile(r"[+-]?[0-9]+")
+_SHAPE = Pattern(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 
 
 def split_quantity(text: str) -> QuantityParts:
@@ -77,7 +78,7 @@ def split_quantity(text: str) -> QuantityParts:
         raise QuantityError(_FORMAT_WRONG)
     if len(text) > MAX_TEXT:
         raise QuantityError(NUMERIC_WRONG)
-    sign, digits, fraction, suffix = shape.groups(default="")
+    sign, digits, fraction, suffix = shape.groups()
     base, exponent, notation = _interpret_suffix(suffix)
     number = text[: len(text) - len(suffix)]
     return QuantityParts(sign != "-", number, digits.lstrip("0") or "0", fraction, base, exponent, notation)
@@ -90,10 +91,8 @@ def _interpret_suffix(suffix: str) -> tuple[int, int, Format]:
     binary = _BINARY_SUFFIXES.get(suffix)
     if binary is not None:
         return 2, binary, Format.BINARY_SI
-    if len(suffix) > 1 and suffix[0] in "eE" and _EXPONENT.fullmatch(suffix, 1):
-        exponent = int(suffix[1:])
-        if INT64_MIN <= exponent <= INT64_MAX:
-            return 10, wrap32(exponent), Format.DECIMAL_EXPONENT
+    if len(suffix) > 1 and suffix[0] in "eE" and (exponent := read_int(suffix[1:])) is not None:
+        return 10, wrap32(exponent), Format.DECIMAL_EXPONENT
     raise QuantityError(_SUFFIX_WRONG)
 
 
@@ -313,7 +312,7 @@ def _strip_factors(number: int, factor: int) -> tuple[int, int]:
     return number, times
 
 
-@lru_cache(maxsize=8192)
+@remember_short(8192)
 def parse_quantity(text: str) -> Quantity:
     """Parse as ParseQuantity does. Raises QuantityError with its message."""
     if text == "0":

@@ -6,6 +6,7 @@ Kubernetes: pkg/kubelet/nodestatus.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from moorage.model.go.integers import read_int
 from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kubernetes_version import KUBERNETES_VERSION
 from moorage.model.schema.conversion import convert_view
@@ -147,9 +148,13 @@ def pod_address(number: int) -> str:
 def address_number(address: str) -> int:
     """Return the number of a pod's address; 0 if it is not one."""
     parts = address.split(".")
-    if len(parts) != 4 or parts[0] != "10" or not all(part.isascii() and part.isdigit() for part in parts[1:]):
+    octets = [read_int(part, 0, 255) for part in parts]
+    if len(octets) != 4 or parts[0] != "10":
         return 0
-    number = (int(parts[1]) - 128 << 16) + (int(parts[2]) << 8) + int(parts[3])
+    _, second, third, fourth = octets
+    if second is None or third is None or fourth is None:
+        return 0
+    number = (second - 128 << 16) + (third << 8) + fourth
     return number if 0 <= number <= _HIGHEST_POD else 0
 
 

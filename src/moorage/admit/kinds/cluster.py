@@ -5,8 +5,6 @@ ValidatePriorityClass, ValidateStorageClass, ValidateNode, ValidatePodDisruption
 alpha annotations that preceded taints are not read.
 """
 
-import re
-
 import msgspec
 
 from moorage.admit.kinds.fields import (
@@ -40,6 +38,7 @@ from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, label_key_errors
+from moorage.model.text.patterns import whole
 from moorage.model.types.core import Namespace
 from moorage.model.types.node import Node
 from moorage.model.types.policy import PodDisruptionBudget, PodDisruptionBudgetSpec, PriorityClass
@@ -177,7 +176,7 @@ CIDR_CHANGED = 'node updates may not change podCIDR except from "" to valid'
 PROVIDER_CHANGED = 'node updates may not change providerID except from "" to valid'
 
 _MAX_FEATURE_LENGTH = 253
-_is_feature = re.compile(r"[A-Z][a-zA-Z0-9]*(?:/[a-zA-Z][a-zA-Z0-9]*)*\Z").match
+_is_feature = whole(r"[A-Z][a-zA-Z0-9]*(?:/[a-zA-Z][a-zA-Z0-9]*)*")
 _FEATURE_WORDS = (
     "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
     "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"

@@ -4,7 +4,6 @@ Kubernetes: ValidateJob, ValidateJobSpec, ValidateJobSpecUpdate, ValidateCronJob
 (pkg/apis/batch/validation).
 """
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -41,6 +40,7 @@ from moorage.model.cron_schedule import schedule_error
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
+from moorage.model.text.patterns import whole
 from moorage.model.types.container import Container
 from moorage.model.types.pod import Affinity, PodSpec, PodTemplateSpec
 from moorage.model.types.workload import CronJob, CronJobSpec, Job, JobSpec
@@ -254,7 +254,7 @@ def _with_resources_of(new: tuple[Container, ...], old: tuple[Container, ...]) -
 
 _MAX_NAME_LENGTH = 52
 _POLICIES = ("Allow", "Forbid", "Replace")
-_is_zone_part = re.compile(r"[A-Za-z._0-9+-]{1,14}\Z").match
+_is_zone_part = whole(r"[A-Za-z._0-9+-]{1,14}")
 
 
 def validate_cron_job(cron_job: CronJob, options: ValidationOptions) -> FieldErrors:

@@ -7,7 +7,6 @@ ValidatePodSpecificAnnotations and its update. Differs: the difference printed a
 diff of the two specs as manifests have them.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,7 +26,8 @@ from moorage.admit.pod.shared import trim_space
 from moorage.admit.pod.spec import validate_pod_spec
 from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
-from moorage.model.go.integers import INT32_MAX
+from moorage.model.go.integers import INT32_MAX, INT32_MIN, read_int
+from moorage.model.text.patterns import whole
 from moorage.model.types.container import Container
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity, Pod, PodSchedulingGate, PodSpec, PodTemplateSpec, Toleration
@@ -35,9 +35,7 @@ from moorage.model.types.view import ABSENT_LIST
 from moorage.model.well_known.annotations import MIRROR_POD, POD_DELETION_COST
 
 TOLERATIONS_ANNOTATION = "scheduler.alpha.kubernetes.io/tolerations"
-_is_deletion_cost = re.compile(r"(?:0|-[0-9]+|[1-9][0-9]*)\Z").match
-_LOWEST_COST, _HIGHEST_COST = -(2**31), 2**31 - 1
-_MAX_COST_LENGTH = 40  # characters; leading zeros after a minus are allowed, but there is no need to read thousands
+_is_deletion_cost = whole(r"(?:0|-[0-9]+|[1-9][0-9]*)")
 _TOLERATION_FIELDS = {name.lower(): name for name in ("key", "operator", "value", "effect", "tolerationSeconds")}
 _JSON_WORDS = {dict: "object", str: "string", bool: "bool", int: "number", float: "number"}
 
@@ -77,10 +75,7 @@ def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
 
 def is_deletion_cost(text: str) -> bool:
     """Return a 32-bit integer without a plus sign or leading zeros (after a minus sign they are let pass)."""
-    if len(text) > _MAX_COST_LENGTH:
-        negative_zeros = text[0] == "-" and _is_deletion_cost(text)
-        text = "-0" + text[1:].lstrip("0")[:_MAX_COST_LENGTH] if negative_zeros else "too long"
-    return bool(_is_deletion_cost(text)) and _LOWEST_COST <= int(text) <= _HIGHEST_COST
+    return _is_deletion_cost(text) and read_int(text, INT32_MIN, INT32_MAX) is not None
 
 
 def _validate_annotated_tolerations(text: str, path: str, options: ValidationOptions) -> list[FieldError]:

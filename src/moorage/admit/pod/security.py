@@ -5,7 +5,6 @@ validateSeccompProfileField, ValidateAppArmorProfileField and the rules for thei
 the host namespaces in the pod's security context internally; here they are read where the manifest has them.
 """
 
-import re
 from collections.abc import Mapping
 
 from moorage.admit.messages.rejections import internal_form
@@ -16,6 +15,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, in_range_errors
+from moorage.model.text.patterns import whole
 from moorage.model.types.container import AppArmorProfile, PodSecurityContext, SeccompProfile, SecurityContext, Sysctl
 from moorage.model.types.pod import PodSpec
 
@@ -162,7 +162,7 @@ _GROUPS_POLICIES = ("Merge", "Strict")
 _SELINUX_CHANGES = ("MountOption", "Recursive")
 _SYSCTL_LIMIT = 253
 _SYSCTL = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
-_is_sysctl = re.compile(_SYSCTL.removesuffix("$") + r"\Z").match
+_is_sysctl = whole(_SYSCTL)
 _SWAP_SEPARATORS = str.maketrans("./", "/.")
 _IPC_SYSCTLS = frozenset(
     f"kernel.{name}"

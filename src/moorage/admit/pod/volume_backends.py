@@ -4,9 +4,7 @@ In: one source of a volume, its path. Out: field errors. Kubernetes: the validat
 pkg/apis/core/validation. All functions take the options, though none needs them, so that they fit one table.
 """
 
-import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 from moorage.admit.metadata import validate_dns_label, validate_dns_subdomain
@@ -14,6 +12,7 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import validate_descending_path
 from moorage.model.field_error import FieldError, FieldErrors, invalid, not_supported, one_of, required, too_long
 from moorage.model.names import byte_length, dns1123_subdomain_errors, in_range_errors
+from moorage.model.text.patterns import anywhere, whole
 from moorage.model.types import volume_sources as sources
 
 _HIGHEST_LUN = 255
@@ -26,8 +25,9 @@ NOT_AN_ISCSI_NAME = "must be valid format"
 _NOT_AN_ISCSI_PREFIX = f"{NOT_AN_ISCSI_NAME} starting with iqn, eui, or naa"
 _ISCSI_NAME_LIMIT = 64
 _ISCSI_PREFIXES = ("iqn", "eui", "naa")
-_is_eui = re.compile(r"eui.[0-9A-Za-z]{16}\Z").match
-_is_naa = re.compile(r"naa.[0-9A-Za-z]{32}\Z").match
+_is_eui = whole(r"eui.[0-9A-Za-z]{16}")
+_is_naa = whole(r"naa.[0-9A-Za-z]{32}")
+_has_iqn = anywhere(r"iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$")  # upstream's is not anchored at its start
 _CSI_DRIVER_LIMIT = 63
 _TENANT_LIMIT = 64
 _NOT_A_REGISTRY = "must be a host:port pair or multiple pairs separated by commas"
@@ -105,19 +105,8 @@ def is_iscsi_name_too_long(volume_name: str, portal: str) -> bool:
 def _validate_iscsi_name(name: str, path: str, wrong_prefix: str) -> list[FieldError]:
     if not name.startswith(_ISCSI_PREFIXES):
         return [invalid(path, name, wrong_prefix)]
-    if name.startswith("iqn"):
-        good = _iqn_pattern().search(name)
-    else:
-        good = _is_eui(name) if name.startswith("eui") else _is_naa(name)
-    return [] if good else [invalid(path, name, NOT_AN_ISCSI_NAME)]
-
-
-@lru_cache(maxsize=1)
-def _iqn_pattern() -> Any:
-    """Not anchored at its start, so that backtracking could take quadratic time: RE2 does not backtrack."""
-    import re2
-
-    return re2.compile(r"iqn\.\d{4}-\d{2}\.([[:alnum:]-.]+)(:[^,;*&$|\s]+)$")
+    is_name = {"iqn": _has_iqn, "eui": _is_eui, "naa": _is_naa}[name[:3]]
+    return [] if is_name(name) else [invalid(path, name, NOT_AN_ISCSI_NAME)]
 
 
 def validate_lun(lun: int, path: str) -> list[FieldError]:

@@ -4,12 +4,11 @@ In: a `PodSpec`, or the Windows options of a security context. Out: field errors
 validateWindowsSecurityContextOptions, validateWindowsHostProcessPod, validateOS, validateLinux, validateWindows.
 """
 
-import re
-
 from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.shared import all_containers, containers_with_paths
 from moorage.model.field_error import AsJSON, FieldErrors, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length, dns1123_subdomain_errors
+from moorage.model.text.patterns import anywhere, whole
 from moorage.model.types.container import PodSecurityContext, SecurityContext, WindowsSecurityContextOptions
 from moorage.model.types.pod import PodSpec
 
@@ -21,12 +20,12 @@ _NOT_ON_WINDOWS = "cannot be set for a windows pod"
 _NOT_ON_LINUX = "windows options cannot be set for a linux pod"
 _ALL_OR_NONE = "If pod contains any hostProcess containers then all containers must be HostProcess containers"
 _NEEDS_HOST_NETWORK = "hostNetwork must be true if pod contains any hostProcess containers"
-_has_control = re.compile(r"[\x00-\x1f\x7f]").search
-_is_netbios = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}\Z').match
+_has_control = anywhere(r"[\x00-\x1f\x7f]")
+_is_netbios = whole(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
 _DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-_is_dns_domain = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*\Z").match
-_has_forbidden = re.compile(r'["/\\:;|=,+*?<>@\[\]]').search
-_is_dots_and_spaces = re.compile(r"[. ]+\Z").match
+_is_dns_domain = whole(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
+_has_forbidden = anywhere(r'["/\\:;|=,+*?<>@\[\]]')
+_is_dots_and_spaces = whole(r"[. ]+")
 
 # Upstream's order, once for the pod's security context (with the fields it keeps there internally) and once for a
 # container's. (where it is reported, where it is set)

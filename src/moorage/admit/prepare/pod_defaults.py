@@ -7,7 +7,6 @@ conversion of a pod to the internal version (the older name of the service accou
 nothing is written that the API server would not show.
 """
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -15,37 +14,35 @@ from typing import Any
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
 from moorage.model.go.quoting import go_json
 from moorage.model.quantity import Quantity, parse_quantity, total_amounts
+from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.remembering import remember_short
 from moorage.model.types.storage import VolumeSource
 
 _MAX_REPOSITORY_LENGTH = 255
 _HEX_DIGITS = {"sha256": 64, "sha384": 96, "sha512": 128}
 
-# Repetitions cannot overlap (a component ends in an alphanumeric, a separator has none), so matching is linear.
 _COMPONENT = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
 _HOST = r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])"
-_is_reference = re.compile(
+_REFERENCE = Pattern(
     rf"(?P<name>(?:{_HOST}(?::[0-9]+)?/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*))"
     r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
-    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?\Z"
-).match
-_is_identifier = re.compile(r"[a-f0-9]{64}\Z").match
-_is_lower_hex = re.compile(r"[a-f0-9]+\Z").match
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?"
+)
+_is_identifier = whole(r"[a-f0-9]{64}")
+_is_lower_hex = whole(r"[a-f0-9]+")
 
 
-@lru_cache(maxsize=2048)
+@remember_short(2048)
 def image_tag(image: str) -> str:
     if _is_identifier(image):
         return ""
-    reference = _is_reference(_normalized(image))
+    reference = _REFERENCE.fullmatch(_normalized(image))
     if reference is None or len(reference["path"]) > _MAX_REPOSITORY_LENGTH:
         return ""
-    digest: str | None = reference["digest"]
-    if digest is not None and not _is_digest(digest):
+    digest = reference["digest"]
+    if digest and not _is_digest(digest):
         return ""
-    tag: str | None = reference["tag"]
-    if tag is None:
-        return "" if digest is not None else "latest"
-    return tag
+    return reference["tag"] or ("" if digest else "latest")
 
 
 def _normalized(image: str) -> str:
@@ -59,7 +56,7 @@ def _normalized(image: str) -> str:
 
 def _is_digest(digest: str) -> bool:
     algorithm, _, encoded = digest.partition(":")
-    return len(encoded) == _HEX_DIGITS.get(algorithm) and _is_lower_hex(encoded) is not None
+    return len(encoded) == _HEX_DIGITS.get(algorithm) and _is_lower_hex(encoded)
 
 
 _TERMINATION = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}

@@ -6,7 +6,6 @@ of its own pods share their node.
 """
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cmp_to_key
@@ -15,10 +14,11 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.workloads import available_in, is_active, ready_condition
 from moorage.model.go.times import seconds_of
+from moorage.model.text.patterns import whole
 from moorage.model.types.pod import Pod
 from moorage.model.well_known.annotations import POD_DELETION_COST
 
-_COST = re.compile(r"(?:0|[1-9][0-9]*|-[0-9]+)\Z")
+_is_cost = whole(r"(?:0|[1-9][0-9]*|-[0-9]+)")
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 _INT32 = range(-(2**31), 2**31)
 
@@ -36,7 +36,7 @@ class _Merits(NamedTuple):
 def deletion_cost(pod: Pod) -> int:
     """Return the pod-deletion-cost annotation; 0 if absent or malformed."""
     text = pod.metadata.annotations.get(POD_DELETION_COST, "")
-    if not _COST.match(text) or len(text) > 11:
+    if not _is_cost(text) or len(text) > 11:
         return 0
     cost = int(text)
     return cost if cost in _INT32 else 0

@@ -5,7 +5,6 @@ Kubernetes: pkg/controller's controller_utils and controller_ref_manager, pkg/ap
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.generated_names import safe_encode
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.text.patterns import whole
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod, PodCondition
@@ -26,7 +26,7 @@ from moorage.model.types.workload import JobCondition, JobStatus
 ROLLING_UPDATE = "RollingUpdate"
 _MAX_NAME_LENGTH = 253
 _CONTAINER_LISTS = ("containers", "initContainers")
-_PERCENT = re.compile(r"[0-9]{1,9}%\Z")
+_is_percent = whole(r"[0-9]{1,9}%")
 #: No vowels, to avoid words, and no characters that look alike.
 
 
@@ -255,7 +255,7 @@ def scaled(value: int | str | None, total: int, *, up: bool) -> int:
     """Resolve a number or percentage of the total, rounded up or down; 0 if malformed."""
     if value is None or isinstance(value, int):
         return value or 0
-    if not _PERCENT.match(value):
+    if not _is_percent(value):
         return 0
     share = int(value[:-1]) * total
     return -(-share // 100) if up else share // 100

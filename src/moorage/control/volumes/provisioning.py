@@ -7,7 +7,6 @@ allowed topologies. Claims with a selector get no volume: a new one has no label
 take no time.
 """
 
-import re
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
@@ -18,6 +17,7 @@ from moorage.control.volumes.written import BOUND, changed
 from moorage.match.volumes.claims import SELECTED_NODE, claim_class
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
+from moorage.model.text.patterns import whole
 from moorage.model.types.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
 from moorage.model.well_known.annotations import BOUND_BY_CONTROLLER
 from moorage.model.well_known.labels import ZONE
@@ -30,7 +30,7 @@ _OLD_PROVISIONER = "volume.beta.kubernetes.io/storage-provisioner"
 _IN_TREE, _NO_PROVISIONER = "kubernetes.io/", "kubernetes.io/no-provisioner"
 _STORAGE = "storage"
 _DRIVER = "simulated.moorage.dev"
-_DRIVER_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_is_driver_name = whole(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _MAX_DRIVER_NAME_LENGTH = 63
 
 
@@ -170,7 +170,7 @@ def _volume(name: str, claim: Object, storage_class: StorageClass, terms: list[R
 
 def _driver(provisioner: str) -> str:
     """Return the CSI driver named after the provisioner; our own if that is not a valid name."""
-    is_name = len(provisioner) <= _MAX_DRIVER_NAME_LENGTH and _DRIVER_NAME.fullmatch(provisioner)
+    is_name = len(provisioner) <= _MAX_DRIVER_NAME_LENGTH and _is_driver_name(provisioner)
     return provisioner if is_name else _DRIVER
 
 

@@ -4,7 +4,6 @@ Errors of rules come after all others, and rules are compiled only where nothing
 Kubernetes: ValidateCustomResourceDefinitionOpenAPISchema in apiextensions-apiserver, validation/validation.go.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,13 +16,14 @@ from moorage.custom.definition.written_forms import items_form, structural_of
 from moorage.custom.expressions.field_paths import FieldPathError, resolve_field_path
 from moorage.custom.structural import Structural
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, not_supported, required
+from moorage.model.text.patterns import anywhere
 from moorage.model.types.extension.custom_resource_definition import JSONSchemaProps, ValidationRule
 from moorage.model.types.view import ABSENT_MAP
 
 TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
 _OBJECT_FIELDS: Final = frozenset(("metadata", "kind", "apiVersion"))
 _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired")
-_NEWLINES: Final = re.compile(r"[\n\r]")
+_has_newline: Final = anywhere(r"[\n\r]")
 _CORRELATED_MAPS: Final = (None, "granular", "atomic")
 
 
@@ -249,7 +249,7 @@ def _rule_fields(schema: JSONSchemaProps, path: str) -> FieldErrors:
         at = f"{path}[{number}].fieldPath"
         if rule.fieldPath and not rule.fieldPath.strip():
             yield invalid(at, rule.fieldPath, "must be non-empty if specified")
-        if _NEWLINES.search(rule.fieldPath):
+        if _has_newline(rule.fieldPath):
             yield invalid(at, rule.fieldPath, "must not contain line breaks")
         if rule.fieldPath and not _is_valid_path(schema, rule.fieldPath):
             yield invalid(at, rule.fieldPath, "must be a valid path")
@@ -261,9 +261,9 @@ def _texts_of_rule(rule: ValidationRule, path: str) -> FieldErrors:
         yield required(f"{path}.rule", "rule is not specified")
     elif rule.message and not message:
         yield invalid(f"{path}.message", rule.message, "must be non-empty if specified")
-    elif _NEWLINES.search(message):
+    elif _has_newline(message):
         yield invalid(f"{path}.message", rule.message, "must not contain line breaks")
-    elif _NEWLINES.search(text) and not message:
+    elif _has_newline(text) and not message:
         yield required(f"{path}.message", "message must be specified if rule contains line breaks")
     if rule.messageExpression and not rule.messageExpression.strip():
         words = "messageExpression must be non-empty if specified"

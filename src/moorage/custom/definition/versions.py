@@ -4,7 +4,7 @@ Kubernetes: apiextensions-apiserver, validation/validation.go; apiserver/pkg/uti
 Differs: no webhook is called here, so that a definition with one is checked as Kubernetes does and then refused.
 """
 
-import re
+from collections.abc import Iterator
 from typing import Final
 
 from cryptography import x509
@@ -193,11 +193,12 @@ def has_invalid_authorities(conversion: CustomResourceConversion | None) -> bool
     return bool(bundle) and any(True for _ in _validate_authorities(bundle, ""))
 
 
-_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----\s.*?-----END CERTIFICATE-----", re.DOTALL)
+_BEGIN: Final = b"-----BEGIN CERTIFICATE-----"
+_END: Final = b"-----END CERTIFICATE-----"
 
 
 def _validate_authorities(bundle: str, path: str) -> FieldErrors:
-    blocks = _CERTIFICATE.findall(decode_base64(bundle))
+    blocks = list(_certificates(decode_base64(bundle)))
     words = "unable to load root certificates"
     if not blocks:
         yield invalid(path, AsJSON(bundle), f"{words}: unable to parse bytes as PEM block")
@@ -207,6 +208,18 @@ def _validate_authorities(bundle: str, path: str) -> FieldErrors:
             x509.load_pem_x509_certificate(block)
     except ValueError:
         yield invalid(path, AsJSON(bundle), f"{words}: failed to parse certificate: x509: malformed certificate")
+
+
+def _certificates(text: bytes) -> Iterator[bytes]:
+    at = 0
+    while (begin := text.find(_BEGIN, at)) >= 0:
+        at = begin + len(_BEGIN)
+        if text[at : at + 1].isspace():
+            close = text.find(_END, at)
+            if close < 0:
+                return
+            at = close + len(_END)
+            yield text[begin:at]
 
 
 def _validate_versions(versions: tuple[str, ...], path: str, needs_known_version: bool) -> FieldErrors:

@@ -6,9 +6,7 @@ that keeps unknown fields and has no type, is left out. Names become identifiers
 apiextensions-apiserver, pkg/apiserver/schema/cel/compilation.go, without cel.bind.
 """
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -17,19 +15,21 @@ from moorage.custom.structural import Structural
 from moorage.match.cel import types
 from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment, ObjectField
 from moorage.match.cel.parse.tokens import RESERVED
+from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.remembering import remember_short
 from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 
 _ESCAPED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
-_NAME: Final = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*", re.ASCII)
-_TO_ESCAPE: Final = re.compile(r"__|[./-]")
+_is_name: Final = whole(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
+_TO_ESCAPE: Final = Pattern(r"__|[./-]")
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def escape_name(name: str) -> str | None:
     """Return the identifier of a property, or None for one that expressions cannot name."""
     if name in RESERVED:
         return f"__{name}__"
-    if _NAME.fullmatch(name) is None:
+    if not _is_name(name):
         return None
     return _TO_ESCAPE.sub(lambda character: _ESCAPED[character[0]], name)
 

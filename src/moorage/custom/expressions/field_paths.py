@@ -3,15 +3,15 @@
 Kubernetes: ValidFieldPath in apiextensions-apiserver, pkg/apiserver/schema/cel/validation.go.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from moorage.custom.structural import Structural
+from moorage.model.text.patterns import Match, Pattern
 
 _ESCAPES: Final = dict(zip("abfnrtv'\\", "\a\b\f\n\r\t\v'\\", strict=True))
-_TOKEN: Final = re.compile(r"'.*?(?<!\\)'|'.*|[.\[\]]|[^.\[\]']+[^.\[\]]*|[^.\[\]]+", re.DOTALL)
-_ESCAPE: Final = re.compile(r"\\.")
+_DELIMITERS: Final = frozenset(".[]")
+_ESCAPE: Final = Pattern(r"\\.")
 
 
 class FieldPathError(ValueError):
@@ -62,7 +62,25 @@ def _follow(node: Structural | None, name: str) -> tuple[str, Structural | None]
 
 
 def _tokens(text: str) -> Iterator[str]:
-    return (token[0] for token in _TOKEN.finditer(text))
+    """Yield delimiters, quoted strings (to the end, if they are not closed) and what is between them."""
+    at, end = 0, len(text)
+    while at < end:
+        start = at
+        if text[start] == "'":
+            at = _closing_quote(text, start + 1) + 1 or end
+        elif text[start] in _DELIMITERS:
+            at += 1
+        else:
+            while at < end and text[at] not in _DELIMITERS:
+                at += 1
+        yield text[start:at]
+
+
+def _closing_quote(text: str, at: int) -> int:
+    """Return the place of the next quote that does not follow a backslash, or -1."""
+    while (at := text.find("'", at)) > 0 and text[at - 1] == "\\":
+        at += 1
+    return at
 
 
 def _next(tokens: Iterator[str]) -> str:
@@ -73,9 +91,10 @@ def _next(tokens: Iterator[str]) -> str:
 
 
 def _unescape(text: str) -> str:
-    def replace(escape: re.Match[str]) -> str:
-        if escape[0][1] not in _ESCAPES:
-            raise FieldPathError(f"invalid string literal: invalid escape char {escape[0]}")
-        return _ESCAPES[escape[0][1]]
+    def replace(escape: Match[str]) -> str:
+        letter = escape[0][1:]
+        if letter not in _ESCAPES:
+            raise FieldPathError(f"invalid string literal: invalid escape char \\{letter}")
+        return _ESCAPES[letter]
 
     return _ESCAPE.sub(replace, text)

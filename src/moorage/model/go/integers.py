@@ -49,6 +49,22 @@ def float_to_int64(number: float) -> int:
     return whole if fits_int64(whole) else INT64_MIN
 
 
+def read_int(text: str, lowest: int = INT64_MIN, highest: int = INT64_MAX) -> int | None:
+    """Return a decimal integer with an optional sign; None if the text is none, or out of range.
+
+    Python's int() takes time quadratic in the digits, and refuses more than 4,300 of them: this asks it for at most as
+    many as `highest` and `lowest` have.
+    """
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits.isascii() or not digits.isdigit():
+        return None
+    significant = digits.lstrip("0") or "0"
+    if len(significant) > max(len(str(highest)), len(str(lowest))):
+        return None
+    number = -int(significant) if text[0] == "-" else int(significant)
+    return number if lowest <= number <= highest else None
+
+
 def scale_up(base: int, scale: int) -> tuple[int, bool]:
     """Return `base` times ten to the `scale` (>= 0) as int64, and whether it fits."""
     if scale == 0 or base == 0:

@@ -3,14 +3,13 @@
 Kubernetes: encoding/json (scanner.go), by way of sigs.k8s.io/json.
 """
 
-import re
-
 from moorage.model.go.quoting import go_quote
+from moorage.model.text.patterns import Pattern
 
-_SPACE = re.compile(rb"[ \t\r\n]*")
-_PLAIN = re.compile(rb'[^"\\\x00-\x1f]*')
-_HEX = re.compile(rb"[0-9a-fA-F]{0,4}")
-_DIGITS = re.compile(rb"[0-9]*")
+_SPACE = Pattern(rb"[ \t\r\n]*")
+_PLAIN = Pattern(rb'[^"\\\x00-\x1f]*')
+_HEX = Pattern(rb"[0-9a-fA-F]{0,4}")
+_DIGITS = Pattern(rb"[0-9]*")
 _LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
 _CLOSERS = {b"{": b"}", b"[": b"]"}
 
@@ -166,8 +165,8 @@ class _Scanner:
     def _skip_space(self) -> None:
         self._skip(_SPACE)
 
-    def _skip(self, pattern: re.Pattern[bytes]) -> None:
-        skipped = pattern.match(self._text, self._at)
+    def _skip(self, pattern: Pattern[bytes]) -> None:
+        skipped = pattern.match_at(self._text, self._at)
         self._at = skipped.end() if skipped else self._at
 
     def _refuse(self, where: str) -> None:

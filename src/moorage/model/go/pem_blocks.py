@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from binascii import a2b_base64
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
+
+from moorage.model.text.patterns import Pattern
 
 if TYPE_CHECKING:
     from cryptography import x509
 
-_BLOCK = re.compile(
-    rb"^-----BEGIN ([^\r\n]*?)-----[ \t]*\r?\n(.*?)^-----END \1-----[ \t]*\r?$", re.DOTALL | re.MULTILINE
-)
-_HEADER = re.compile(rb"[^\r\n:]+:[^\r\n]*\r?\n")
+#: The line before a block or behind it: which of the two, and the type.
+_EDGE = Pattern(rb"(?m)^-----(BEGIN|END) ([^\r\n]*?)-----[ \t]*\r?$")
+_HEADER = Pattern(rb"[^\r\n:]+:[^\r\n]*\r?\n")
 _REQUEST = "CERTIFICATE REQUEST"
 _SEQUENCE = 0x30
 _PARAMETERS = (
@@ -43,15 +44,27 @@ class UnreadableRequest(ValueError):
 def pem_blocks(text: bytes) -> list[PemBlock]:
     """Return the blocks of a text; what is not a block is skipped."""
     blocks = []
-    for match in _BLOCK.finditer(text):
-        body, has_headers = match[2], False
-        while (header := _HEADER.match(body)) is not None:
-            body, has_headers = body[header.end() :], True
+    edges = list(_EDGE.finditer(text))
+    ends: dict[bytes, list[int]] = {}
+    for number, edge in enumerate(edges):
+        if edge[1] == b"END":
+            ends.setdefault(edge[2], []).append(number)
+    after = 0
+    for number, edge in enumerate(edges):
+        if number < after or edge[1] != b"BEGIN" or edge.end() == len(text):
+            continue
+        of_type = ends.get(edge[2], [])
+        if (place := bisect_left(of_type, number)) == len(of_type):
+            continue
+        after = of_type[place] + 1
+        at = begin = edge.end() + 1
+        while (header := _HEADER.match_at(text, at)) is not None and header.end() <= edges[after - 1].start():
+            at = header.end()
         try:
-            content = base64.b64decode(b"".join(body.split()), validate=True)
+            content = base64.b64decode(b"".join(text[at : edges[after - 1].start()].split()), validate=True)
         except binascii.Error:
             continue
-        blocks.append(PemBlock(match[1].decode("utf-8", "replace"), has_headers, content))
+        blocks.append(PemBlock(edge[2].decode("utf-8", "replace"), at > begin, content))
     return blocks
 
 
@@ -120,7 +133,7 @@ _PADDING = r"=[\r\n]*+"
 BASE64_PATTERN = (
     rf"^[\r\n]*+(?:(?:{_DIGIT}){{4}})*+(?:(?:{_DIGIT}){{2}}{_PADDING}{_PADDING}|(?:{_DIGIT}){{3}}{_PADDING})?\Z"
 )
-_is_digit = re.compile("[A-Za-z0-9+/]").match
+_NOT_A_DIGIT = Pattern(rb"[^A-Za-z0-9+/\r\n]")
 
 
 def base64_complaint(text: str) -> str | None:
@@ -134,20 +147,15 @@ def decode_base64(text: str) -> bytes:
 
 
 def _first_corrupt(data: bytes) -> int | None:
-    """Repeat Go's decodeQuantum: four characters at a time, padding only at the very end."""
-    at, end = 0, len(data)
-    while True:
-        for place in range(4):
-            at = _skip_ends(data, at)
-            if at == end:
-                return None if place == 0 else at - place
-            character = chr(data[at])
-            at += 1
-            if _is_digit(character):
-                continue
-            if character != "=" or place < 2:
-                return at - 1
-            return _corrupt_padding(data, at, place)
+    """Return what Go's decodeQuantum complains of: it reads four digits at a time, padding only at the very end."""
+    other = _NOT_A_DIGIT.search(data)
+    at = len(data) if other is None else other.start()
+    place = (at - data.count(b"\r", 0, at) - data.count(b"\n", 0, at)) % 4
+    if other is None:
+        return None if place == 0 else at - place
+    if data[at] != ord("=") or place < 2:
+        return at
+    return _corrupt_padding(data, at + 1, place)
 
 
 def _corrupt_padding(data: bytes, at: int, place: int) -> int | None:

@@ -37,13 +37,13 @@ def go_quote(text: str) -> str:
     """`strconv.Quote`: double quotes, short escapes, and `\\x`, `\\u`, `\\U` for what is not printable."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
-    return '"' + "".join(_quoted(character) for character in text) + '"'
+    return f'"{text.translate(_QUOTES)}"'
 
 
-def _quoted(character: str) -> str:
+def _quoted(code: int) -> str:
+    character = chr(code)
     if character in SHORT_ESCAPES:
         return SHORT_ESCAPES[character]
-    code = ord(character)
     if character.isprintable():
         return character
     if 0xDC80 <= code <= 0xDCFF:  # a byte that was not UTF-8, as surrogateescape keeps it
@@ -51,6 +51,20 @@ def _quoted(character: str) -> str:
     if code < 0x80:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+class _Quotes(dict[int, str]):
+    """What each character becomes between quotes. The usual ones are remembered."""
+
+    def __missing__(self, code: int) -> str:
+        quoted = _quoted(code)
+        if code < _USUAL:
+            self[code] = quoted
+        return quoted
+
+
+_USUAL = 0x800
+_QUOTES = _Quotes()
 
 
 def go_float(value: float) -> str:
@@ -70,7 +84,7 @@ def go_json(value: Any) -> str:
     if value is None or value is ABSENT_LIST or value is ABSENT_MAP:
         return "null"
     if isinstance(value, str):
-        return '"' + "".join(_json_escaped(character) for character in value) + '"'
+        return f'"{value.translate(_IN_JSON)}"'
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -97,10 +111,7 @@ class GoStruct(dict[str, Any]):
     """A Go struct's exported fields in declaration order, to be rendered in that order."""
 
 
-def _json_escaped(character: str) -> str:
-    if character in _JSON_ESCAPES:
-        return _JSON_ESCAPES[character]
-    return f"\\u{ord(character):04x}" if ord(character) < 0x20 else character
+_IN_JSON = {code: f"\\u{code:04x}" for code in range(0x20)} | {ord(key): text for key, text in _JSON_ESCAPES.items()}
 
 
 _ESCAPES = tuple((letter.encode(), f"\\u{ord(letter):04x}".encode()) for letter in "<>&\u2028\u2029")

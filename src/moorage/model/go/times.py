@@ -6,14 +6,15 @@ asks time.Parse(time.RFC3339), metav1.MicroTime and metav1.Duration. As there, a
 any fraction.
 """
 
-import re
 import time
 from calendar import monthrange
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from moorage.model.go.integers import INT64_MAX
+from moorage.model.go.integers import INT64_MAX, read_int
 from moorage.model.go.quoting import go_quote
+from moorage.model.text.patterns import Pattern
+from moorage.model.text.remembering import remember_short
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
@@ -30,17 +31,19 @@ TIME_PATTERN = rf"^{_DATE}T{_CLOCK}(?:[.,][0-9]+)?{_ZONE}\Z"
 MICRO_TIME_TITLE = "v1.MicroTime"
 MICRO_TIME_PATTERN = rf"^{_DATE}T{_CLOCK}[.,][0-9]{{6}}{_ZONE}\Z"
 
-_FRACTION = re.compile("[.,][0-9]+")
-_MICROSECONDS = re.compile("[.,][0-9]{6}")
-_OFFSET = re.compile(r"([\x00-\x7f])([0-9][0-9]):([0-9]{2}|..|[^\x00-\x7f])", re.ASCII | re.DOTALL)
-#: The text before each number, the number's name in the layout and in complaints, its digits and its range.
+_DIGITS = frozenset("0123456789")
+_MICROSECOND_DIGITS = 6
+_OFFSET = Pattern(r"(?s)([\x00-\x7f])([0-9][0-9]):([0-9]{2}|..|[^\x00-\x7f])")
+_OFFSET_LENGTH = 6
+#: The text before each number, the number's name in the layout and in complaints, the least and the most digits it
+#: has, and its range.
 _NUMBERS = (
-    ("", "2006", "year", re.compile("[0-9]{4}"), 0, 9999),
-    ("-", "01", "month", re.compile("[0-9]{2}"), 1, 12),
-    ("-", "02", "day", re.compile("[0-9]{2}"), 0, 99),
-    ("T", "15", "hour", re.compile("[0-9]{1,2}"), 0, 23),
-    (":", "04", "minute", re.compile("[0-9]{2}"), 0, 59),
-    (":", "05", "second", re.compile("[0-9]{2}"), 0, 59),
+    ("", "2006", "year", 4, 4, 0, 9999),
+    ("-", "01", "month", 2, 2, 1, 12),
+    ("-", "02", "day", 2, 2, 0, 99),
+    ("T", "15", "hour", 1, 2, 0, 23),
+    (":", "04", "minute", 2, 2, 0, 59),
+    (":", "05", "second", 2, 2, 0, 59),
 )
 
 
@@ -58,7 +61,7 @@ def _whole_seconds(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
-@lru_cache(4096)
+@remember_short(4096)
 def seconds_of(text: str | None) -> float | None:
     """Parse a time to seconds since 1970; None if absent or malformed."""
     if not text:
@@ -74,31 +77,31 @@ def time_complaint(text: str, *, micro: bool = False) -> str | None:
     whole = _MICRO_LAYOUT if micro else _LAYOUT
     rest = text
     parts: dict[str, int] = {}
-    for before, layout, name, digits, least, most in _NUMBERS:
+    for before, layout, name, fewest_digits, most_digits, least, most in _NUMBERS:
         if not rest.startswith(before):
             return _unreadable(text, rest, before, whole)
         rest = rest.removeprefix(before)
-        number = digits.match(rest)
-        if number is None:
+        width = _end_of_digits(rest, 0, most_digits)
+        if width < fewest_digits:
             return _unreadable(text, rest, layout, whole)
-        rest = rest[number.end() :]
-        parts[name] = int(number[0])
+        parts[name] = int(rest[:width])
+        rest = rest[width:]
         if not least <= parts[name] <= most:
             return f"parsing time {_quote(text)}: {name} out of range"
-    fraction = (_MICROSECONDS if micro else _FRACTION).match(rest)
-    if micro and fraction is None:
+    end = _end_of_digits(rest, 1, 1 + _MICROSECOND_DIGITS if micro else len(rest)) if rest[:1] in (".", ",") else 0
+    if micro and end <= _MICROSECOND_DIGITS:
         return _unreadable(text, rest, ".000000", whole)
-    rest = rest[fraction.end() :] if fraction is not None else rest
+    rest = rest[end:] if end > 1 else rest
     if rest.startswith("Z"):
         rest = rest[1:]
     else:
-        offset = _OFFSET.match(rest)
+        offset = _OFFSET.match(rest[:_OFFSET_LENGTH])
         if offset is None:
             return _unreadable(text, rest, "Z07:00", whole)
         sign, hours, minutes = offset.groups()
         # Go complains about the range of a part before it complains that another part is no number.
         for part, most, name in ((minutes, 60, "minute"), (hours, 24, "hour")):
-            if part.isdigit() and int(part) > most:
+            if (number := read_int(part)) is not None and number > most:
                 return f"parsing time {_quote(text)}: time zone offset {name} out of range"
         if sign not in "+-" or not minutes.isdigit():
             return _unreadable(text, rest, "Z07:00", whole)
@@ -109,6 +112,13 @@ def time_complaint(text: str, *, micro: bool = False) -> str | None:
     if not 1 <= parts["day"] <= days:
         return f"parsing time {_quote(text)}: day out of range"
     return None
+
+
+def _end_of_digits(text: str, at: int, end: int) -> int:
+    """Return where the digits end that begin at a place, at the latest at `end`."""
+    while at < end and text[at : at + 1] in _DIGITS:
+        at += 1
+    return at
 
 
 def _unreadable(text: str, rest: str, layout: str, whole: str) -> str:
@@ -152,7 +162,10 @@ _UNITS = {
     "h": 3_600_000_000_000,
 }
 _SECOND = _UNITS["s"]
-_PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]*)")
+_NUMERIC = frozenset("0123456789.")
+#: Go's limits: of whole numbers and of sums of parts, which may be the lowest int64 without its sign.
+_MOST, _MOST_DIGITS = 2**63, 19
+_MOST_SCALE = 330  # ten to the power of more digits than this is infinite as a float
 
 
 class DurationError(ValueError):
@@ -161,32 +174,57 @@ class DurationError(ValueError):
 
 def parse_duration(text: str) -> int:
     """Return nanoseconds. Raises DurationError."""
-    rest = text[1:] if text[:1] in ("+", "-") and text else text
-    if rest == "0":
+    at, end, total = int(text[:1] in ("+", "-")), len(text), 0
+    if text[at:] == "0":
         return 0
-    total = 0
-    if not rest:
-        raise DurationError(f"time: invalid duration {go_quote(text)}")
-    while rest:
-        match = _PART.match(rest)
-        whole, fraction, unit = match.groups("") if match else ("", "", "")
-        if not whole and fraction in ("", "."):
-            raise DurationError(f"time: invalid duration {go_quote(text)}")
+    if at == end:
+        raise _invalid_duration(text)
+    while at < end:
+        whole_end = _end_of_digits(text, at, end)
+        whole = _leading_int(text, at, whole_end)
+        has_point = text[whole_end : whole_end + 1] == "."
+        fraction_end = _end_of_digits(text, whole_end + 1, end) if has_point else whole_end
+        if whole_end == at and fraction_end <= whole_end + 1:
+            raise _invalid_duration(text)
+        unit_end = fraction_end
+        while unit_end < end and text[unit_end] not in _NUMERIC:
+            unit_end += 1
+        unit = text[fraction_end:unit_end]
         if not unit:
             raise DurationError(f"time: missing unit in duration {go_quote(text)}")
         if unit not in _UNITS:
             raise DurationError(f"time: unknown unit {go_quote(unit)} in duration {go_quote(text)}")
-        scale, digits = _UNITS[unit], fraction[1:19]
-        total += int(whole or "0") * scale
-        if digits:
-            # Go reads as many digits of the fraction as fit an int64 and multiplies in double precision.
-            total += int(float(int(digits)) * (float(scale) / 10.0 ** len(digits)))
-        rest = rest[len(whole) + len(fraction) + len(unit) :]
-        if total > 2**63:
-            raise DurationError(f"time: invalid duration {go_quote(text)}")
-    if total > INT64_MAX and not text.startswith("-"):
-        raise DurationError(f"time: invalid duration {go_quote(text)}")
-    return -total if text.startswith("-") else total
+        total += whole * _UNITS[unit] + _fraction_of(text, whole_end + 1, fraction_end, _UNITS[unit])
+        if total > _MOST:
+            raise _invalid_duration(text)
+        at = unit_end
+    if total > INT64_MAX and text[0] != "-":
+        raise _invalid_duration(text)
+    return -total if text[0] == "-" else total
+
+
+def _invalid_duration(text: str) -> DurationError:
+    return DurationError(f"time: invalid duration {go_quote(text)}")
+
+
+def _leading_int(text: str, at: int, end: int) -> int:
+    """Return the whole number of a part; Go gives up on one that does not fit before it looks at the unit."""
+    while at < end and text[at] == "0":
+        at += 1
+    if end - at > _MOST_DIGITS or (number := int(text[at:end] or "0")) > _MOST:
+        raise _invalid_duration(text)
+    return number
+
+
+def _fraction_of(text: str, at: int, end: int, unit: int) -> int:
+    """Return nanoseconds. Go reads as many digits as fit an int64, and multiplies in double precision."""
+    number, scale, place = 0, 1.0, at
+    while place < end and place - at < _MOST_SCALE and number <= INT64_MAX // 10:
+        following = number * 10 + ord(text[place]) - ord("0")
+        if following > _MOST:
+            break
+        number, scale, place = following, scale * 10, place + 1
+    return int(float(number) * (float(unit) / scale)) if number else 0
 
 
 def duration_text(nanoseconds: int) -> str:

@@ -6,21 +6,21 @@ have all but their name below `basic`; autoscaling/v1 has a module of its own. K
 pkg/apis/resource.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from moorage.model.kinds import OLDER_VERSIONS, Kind
 from moorage.model.schema import autoscaler_versions
 from moorage.model.text.documents import Document
+from moorage.model.text.patterns import Pattern
 from moorage.model.types.devices import Device
 
 Raw = dict[str, Any]
 
 EXACT_FIELDS = ("deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity")
 _DEVICE_FIELDS = frozenset(Device.__struct_fields__) - {"name"}
-_EXACTLY = re.compile(r"(\.requests\[[0-9]+\])\.exactly(?=\.)")
-_DEVICE = re.compile(r"^(spec\.devices\[[0-9]+\])\.(?!name$)")
+_EXACTLY = Pattern(r"\.requests\[[0-9]+\](\.exactly)\.")
+_DEVICE = Pattern(r"spec\.devices\[[0-9]+\]\.")
 
 
 def in_current_version(raw: Raw) -> Raw:
@@ -63,8 +63,12 @@ def misplaced_fields(raw: Raw) -> Iterator[str]:
 
 def path_in_v1beta1(path: str) -> str:
     """Return where v1beta1 has a field of the kind's own version."""
-    path = _EXACTLY.sub(r"\1", path, count=1)
-    return _DEVICE.sub(r"\1.basic.", path, count=1)
+    if (exactly := _EXACTLY.search(path)) is not None:
+        path = path[: exactly.start(1)] + path[exactly.end(1) :]
+    device = _DEVICE.match(path)
+    if device is None or path[device.end() :] == "name":
+        return path
+    return f"{path[: device.end()]}basic.{path[device.end() :]}"
 
 
 def from_older(raw: Raw, kind: Kind, version: str, *, keeps_misplaced: bool = False) -> Raw:

@@ -5,7 +5,6 @@ Selectable fields are JSON paths, too. Paths have fields, `\\.` in their names, 
 client-go's util/jsonpath. Differs: functions such as `range` are not supported.
 """
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -14,7 +13,9 @@ from typing import Any
 
 import msgspec
 
+from moorage.model.go.integers import read_int
 from moorage.model.go.quoting import go_json
+from moorage.model.text.patterns import Match, Pattern, to_bytes
 from moorage.serve.custom.served_kind import Raw, ServedKind
 from moorage.serve.tables.columns import NAME, Column, Row, Table, human_duration, moment, table
 
@@ -104,16 +105,18 @@ class JSONPathError(ValueError):
     """The path cannot be read."""
 
 
-_TOKEN = re.compile(
-    r"""\.\.(?P<deep>(?:\\.|[\w-])+)
-    |\.(?P<name>(?:\\.|[^.\[\]{}\s\\*])+|\*)
-    |\[\?\((?P<filter>.*?)\)\]
-    |\[(?P<inside>(?:'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|[^\]'"])*)\]""",
-    re.VERBOSE,
+_TOKEN = Pattern(
+    rb"\.\.(?P<deep>(?:\\.|[\w\x80-\xff-])+)"
+    rb"|\.(?P<name>(?:\\.|[^.\[\]{}\s\\*])+|\*)"
+    rb"|\[\?\((?P<filter>.*?)\)\]"
+    rb"|\[(?P<inside>(?:'(?:\\.|[^'])*'|\"(?:\\.|[^\"])*\"|[^\]'\"])*)\]"
 )
-_COMPARISON = re.compile(r"\s*@(?P<path>[^=!<>]*?)\s*(?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<value>.+?))?\s*")
+_COMPARISON = Pattern(r"\s*@(?P<path>[^=!<>]*?)\s*(?:(?P<operator>==|!=|<=|>=|<|>)\s*(?P<value>.+?))?\s*")
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
-_SLICE = re.compile(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
+_SLICE = Pattern(r"(-?\d*):(-?\d*)(?::(-?\d*))?")
+_ESCAPE = Pattern(r"\\.")
+#: A path of more characters is refused: what is quadratic in it, as a filter that is not closed, stays short.
+_MAX_PATH = 4_096
 
 
 #: The values that a step looks at in one document: paths such as `..a` and `[*][*]` could look at millions.
@@ -134,14 +137,14 @@ def compile_path(text: str) -> Callable[[Any], list[Any]]:
 
 
 def _steps(text: str) -> list[Step]:
+    if len(text) > _MAX_PATH:
+        raise JSONPathError(f"the path has {len(text)} characters, of at most {_MAX_PATH}")
     if text and text[0] not in ".[":
         text = f".{text}"
     steps: list[Step] = []
-    at = 0
-    while at < len(text):
-        if text[at:] == ".":
-            break
-        match = _TOKEN.match(text, at)
+    raw, at = to_bytes(text), 0
+    while at < len(raw) and raw[at:] != b".":
+        match = _TOKEN.match_at(raw, at)
         if match is None:
             raise JSONPathError(f"cannot read {text!r}")
         steps.append(_step(match))
@@ -149,14 +152,14 @@ def _steps(text: str) -> list[Step]:
     return steps
 
 
-def _step(match: re.Match[str]) -> Step:
-    if (deep := match["deep"]) is not None:
+def _step(match: Match[bytes]) -> Step:
+    if deep := match["deep"].decode():
         return _deep(_unescaped(deep))
-    if (name := match["name"]) is not None:
+    if name := match["name"].decode():
         return _every if name == "*" else _field(_unescaped(name))
-    if (condition := match["filter"]) is not None:
-        return _filter(condition)
-    choices = [_choice(part.strip()) for part in match["inside"].split(",")]
+    if match.has("filter"):
+        return _filter(match["filter"].decode())
+    choices = [_choice(part.strip()) for part in match["inside"].decode().split(",")]
     return choices[0] if len(choices) == 1 else lambda values: (one for v in values for c in choices for one in c([v]))
 
 
@@ -166,13 +169,19 @@ def _choice(text: str) -> Step:
     if len(text) > 1 and text[0] in "'\"" and text[-1] == text[0]:
         return _field(_unescaped(text[1:-1]))
     if (slice_ := _SLICE.fullmatch(text)) is not None:
-        begin, end, stride = (int(part) if part else None for part in slice_.groups())
+        begin, end, stride = (_number_in(part) if part else None for part in slice_.groups())
+        if stride == 0:
+            raise JSONPathError(f"invalid slice {text}")
         return lambda values: (one for v in values if isinstance(v, list) for one in v[begin:end:stride])
-    try:
-        number = int(text)
-    except ValueError:
-        raise JSONPathError(f"invalid array index {text}") from None
+    number = _number_in(text)
     return lambda values: (v[number] for v in values if isinstance(v, list) and -len(v) <= number < len(v))
+
+
+def _number_in(text: str) -> int:
+    number = read_int(text)
+    if number is None:
+        raise JSONPathError(f"invalid array index {text}")
+    return number
 
 
 def _field(name: str) -> Step:
@@ -240,4 +249,4 @@ def _literal(text: str) -> Any:
 
 
 def _unescaped(name: str) -> str:
-    return re.sub(r"\\(.)", r"\1", name)
+    return _ESCAPE.sub(lambda escape: escape[0][1:], name)

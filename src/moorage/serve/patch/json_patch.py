@@ -6,7 +6,6 @@ need not start with a slash; copies may add up to 3 MiB. Nulls inside of new val
 inside of a list that replaces an object are not. Differs: the result may not be deeper than 200 levels.
 """
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import msgspec
 
 from moorage.model.api_error import Raw
+from moorage.model.go.integers import read_int
 from moorage.model.go.quoting import go_quote
 from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 from moorage.serve.patch.patch_error import (
@@ -35,8 +35,6 @@ _OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
 _MISSING = "missing value"
 _NO_PATH = "operation missing path field: "
 _INVALID_INDEX = "invalid index referenced"
-_INTEGER = re.compile(r"[+-]?[0-9]+\Z", re.ASCII)
-_ESCAPE = re.compile("~[01]")
 
 
 class _Failed(Exception):
@@ -157,16 +155,17 @@ def _steps(path: str) -> list[str] | None:
         raise _Failed(f"the path has more than {MAX_LEVELS} steps")
     steps = parts[1:]
     if "~" in path:
-        steps = [_ESCAPE.sub(lambda found: "/" if found.group() == "~1" else "~", step) for step in steps]
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in steps]
     return steps
 
 
 def _index(text: str) -> int:
-    if _INTEGER.match(text) is None:
-        raise _Failed(f"strconv.Atoi: parsing {go_quote(text)}: invalid syntax")
-    if len(text) > 18:
-        raise _Failed(f"strconv.Atoi: parsing {go_quote(text)}: value out of range")
-    return int(text)
+    number = read_int(text)
+    if number is None:
+        digits = text[1:] if text[:1] in ("+", "-") else text
+        why = "value out of range" if digits.isascii() and digits.isdigit() else "invalid syntax"
+        raise _Failed(f"strconv.Atoi: parsing {go_quote(text)}: {why}")
+    return number
 
 
 def _place(text: str, length: int) -> int:

@@ -3,7 +3,6 @@
 Kubernetes: metav1's ListOptions, CreateOptions, PatchOptions and DeleteOptions with their validation.
 """
 
-import re
 from collections.abc import Mapping
 
 import msgspec
@@ -12,8 +11,10 @@ from moorage.admit.requester import Requester
 from moorage.admit.subresources.deletion import read_delete_options
 from moorage.model.api_error import ApiError, Raw, bad_request, failure
 from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
+from moorage.model.go.integers import UINT64_MAX, read_int
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import DurationError, parse_duration
+from moorage.model.text.patterns import whole
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.access.authorization import Attributes
 from moorage.serve.access.guard import WriteGuard
@@ -22,7 +23,7 @@ from moorage.serve.pki.authentication import User
 
 Query = Mapping[str, str]
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,19}\Z")
+_is_integer = whole(r"[+-]?[0-9]{1,19}")
 _MAX_MANAGER_LENGTH = 128
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 #: Subresources whose requests end when the client wants.
@@ -219,7 +220,7 @@ def _integer(query: Query, name: str) -> int | None:
     text = query.get(name, "")
     if not text:
         return None
-    if not _INTEGER.match(text):
+    if not _is_integer(text):
         raise _unreadable("strconv.ParseInt", text, "invalid syntax")
     number = int(text)
     if not -(2**63) <= number < 2**63:
@@ -233,9 +234,9 @@ def _resource_version(query: Query) -> int | None:
         return None
     if not text.isascii() or not text.isdigit():
         raise _no_revision(text, "invalid syntax")
-    if int(text[:21]) >= 2**64:
+    if (revision := read_int(text, 0, UINT64_MAX)) is None:
         raise _no_revision(text, "value out of range")
-    return int(text)
+    return revision
 
 
 def _no_revision(text: str, why: str) -> ApiError:

@@ -6,7 +6,6 @@ the way; tables, metadata and YAML are. Kubernetes: content negotiation with its
 transformers.
 """
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
@@ -17,6 +16,7 @@ import msgspec
 from moorage.client.protocol import Object, Raw, WatchEvent
 from moorage.model.api_error import not_acceptable
 from moorage.model.kinds import Kind
+from moorage.model.text.patterns import whole
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Response
 from moorage.serve.requests.decoding import PROTOBUF
@@ -56,7 +56,7 @@ class Form(NamedTuple):
 
 JSON_OBJECT = Form()
 _MEDIA_TYPES = {"application/json": False, "*/*": False, "application/*": False, "application/yaml": True}
-_QUALITY = re.compile(r"[01](\.[0-9]{0,3})?\Z")
+_is_quality = whole(r"[01](\.[0-9]{0,3})?")
 _OFFERED = "application/json, application/yaml"
 
 
@@ -89,7 +89,7 @@ def _offers(accept: str) -> list[tuple[str, dict[str, str]]]:
         media_type, *parameters = (part.strip() for part in offer.split(";"))
         named = dict(part.partition("=")[::2] for part in parameters)
         given = named.get("q", "1")
-        quality = float(given) if _QUALITY.match(given) else 1.0
+        quality = float(given) if _is_quality(given) else 1.0
         if quality > 0:
             offers.append((quality, media_type.lower(), named))
     offers.sort(key=lambda offer: (-offer[0], offer[1].count("*")))

@@ -5,7 +5,6 @@ version; the protobuf form of v1beta1 is not read where its structure is another
 refused or left out without a warning.
 """
 
-import re
 from collections.abc import AsyncIterator
 from itertools import islice
 from typing import Any
@@ -22,6 +21,7 @@ from moorage.model.schema.older_versions import (
     path_in_v1beta1,
     to_older,
 )
+from moorage.model.text.patterns import Pattern
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.requests.decoding import JSON, PROTOBUF, YAML, decode_body, media_type
 from moorage.serve.requests.options import STRICT, query_of
@@ -34,7 +34,7 @@ Raw = dict[str, Any]
 #: In which minor versions of Kubernetes a version is deprecated and gone, for versions that are.
 _LIFECYCLE = {"v1alpha3": (36, 39), "v1beta1": (35, 38), "v1beta2": (36, 39)}
 
-_UNKNOWN = re.compile(r'unknown field "([^"]*)"')
+_UNKNOWN = Pattern(r'unknown field "([^"]*)"')
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 

@@ -5,7 +5,6 @@ discovery, is kept until it changes. Kubernetes: the installed API groups, the C
 request info resolver.
 """
 
-import re
 from collections.abc import Callable, Hashable, Iterable
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple, TypeVar
@@ -13,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from moorage.model.api_error import ApiError, method_not_supported, no_such_path, not_found
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import COMPONENT_STATUS, KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, CustomKind, Kind, Ref
+from moorage.model.text.patterns import Pattern
 
 Made = TypeVar("Made")
 
@@ -44,7 +44,7 @@ GROUP_PRIORITIES: Final = {
 CUSTOM_PRIORITY: Final = 1000
 
 
-_VERSION = re.compile(r"v([0-9]+)(?:(alpha|beta)([0-9]+))?")
+_VERSION = Pattern(r"v([0-9]{1,18})(?:(alpha|beta)([0-9]{1,18}))?")
 
 
 def _position(kind: Kind) -> tuple[int, str, tuple[int, int, int, str], str]:
@@ -60,7 +60,7 @@ def version_priority(version: str) -> tuple[int, int, int, str]:
     if match is None:
         return 3, 0, 0, version
     major, stage, minor = match.groups()
-    return (None, "beta", "alpha").index(stage), -int(major), -int(minor or 0), version
+    return ("", "beta", "alpha").index(stage), -int(major), -int(minor or 0), version
 
 
 #: (group, version, plural) → kind, in the order in which discovery lists them.

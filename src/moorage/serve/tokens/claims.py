@@ -8,11 +8,11 @@ go-jose's JWS and JWT (RFC 7515, 7519).
 
 import base64
 import binascii
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from moorage.model.text.patterns import whole
 from moorage.serve.pki.authentication import CREDENTIAL_ID, User, account_user_name, service_account_user
 
 #: The issuer of tokens that are kept in Secrets.
@@ -113,7 +113,7 @@ if TYPE_CHECKING:
 
 #: Longer than any token with a dozen audiences; the head of a request is limited to 64 KiB as a whole.
 MAX_TOKEN_LENGTH = 64 * 1024
-_BASE64 = re.compile(r"[A-Za-z0-9_-]*")
+_is_base64 = whole(r"[A-Za-z0-9_-]*")
 
 Claims = dict[str, Any]
 
@@ -176,7 +176,7 @@ def read_token(text: str) -> UnverifiedToken | None:
 
 
 def _from_base64(text: str) -> bytes | None:
-    if not _BASE64.fullmatch(text):
+    if not _is_base64(text):
         return None
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -6,7 +6,6 @@ webhook is called, and a warning says so; `request` and `namespaceObject` are of
 patches are parsed only.
 """
 
-import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -30,12 +29,13 @@ from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
 from moorage.model.names import dns1035_label_errors
+from moorage.model.text.patterns import whole
 from moorage.model.types.extension import admission_policies as views
 
 if TYPE_CHECKING:
     from moorage.match.cel.environment import Environment
 
-_is_identifier = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*\Z").match
+_is_identifier = whole(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = frozenset(
     (
         *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
@@ -47,7 +47,7 @@ TEXT, TEXT_OR_NULL = ("string",), ("string", "null_type")
 
 
 def is_identifier(name: str) -> bool:
-    return _is_identifier(name) is not None and name not in _RESERVED
+    return _is_identifier(name) and name not in _RESERVED
 
 
 @cache

@@ -5,7 +5,6 @@ Kubernetes: ValidateResourceClaimStatusUpdate (pkg/apis/resource/validation), Au
 DRAResourceClaimGranularStatusAuthorization, which asks for a right for each, does nothing.
 """
 
-import re
 from ipaddress import IPv4Address, IPv6Address
 
 from moorage.admit.kinds.devices.requests import (
@@ -46,6 +45,7 @@ from moorage.model.field_error import (
 from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length
+from moorage.model.text.patterns import whole
 from moorage.model.types import devices as views
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
@@ -65,8 +65,8 @@ NOT_NORMALIZED = (
 NOT_AN_ADDRESS = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
 _SOURCES = ("FromClaim", "FromClass")
 _MAPPED = bytes(10) + b"\xff\xff"
-_is_uuid = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\Z").match
-_is_hexadecimal = re.compile(r"[0-9a-fA-F]*\Z").match
+_is_uuid = whole(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_is_hexadecimal = whole(r"[0-9a-fA-F]*")
 
 #: A device, or the share of one: driver, pool, device and share ID.
 DeviceID = tuple[str, str, str, str]

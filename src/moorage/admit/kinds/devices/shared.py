@@ -5,7 +5,6 @@ validateDeviceBindingParameters (pkg/apis/resource/validation), ValidateConditio
 parameters are measured in compact JSON.
 """
 
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -24,6 +23,7 @@ from moorage.model.field_error import (
     too_many,
 )
 from moorage.model.names import byte_length, label_value_errors, regex_error
+from moorage.model.text.patterns import whole
 from moorage.model.types.devices import DeviceTaint
 from moorage.model.types.meta import Condition
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
@@ -46,7 +46,7 @@ DEVICE_TAINT_EFFECTS = (NO_EXECUTE, NO_SCHEDULE, "None")
 validate_driver_name = validate_csi_driver_name
 
 _IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
-_is_identifier = re.compile(_IDENTIFIER + r"\Z").match
+_is_identifier = whole(_IDENTIFIER)
 _IDENTIFIER_ERROR = regex_error(
     "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric "
     "characters or '_'",
@@ -56,7 +56,7 @@ _IDENTIFIER_ERROR = regex_error(
     "MyName",
 )
 _REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
-_is_reason = re.compile(r"[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?\Z").match
+_is_reason = whole(_REASON)
 _REASON_ERROR = regex_error(
     "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
     "characters or '_,:', and must end with an alphanumeric character or '_'",

@@ -4,7 +4,6 @@ Kubernetes: ValidateResourceSlice and its update (pkg/apis/resource/validation).
 operators of KEP-5721; a step of zero, at which upstream panics, is refused.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -41,6 +40,7 @@ from moorage.model.gates import GateSet
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
 from moorage.model.quantity import Quantity
+from moorage.model.text.patterns import whole
 from moorage.model.types.devices import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
@@ -84,9 +84,9 @@ _LISTS = ("bools", "ints", "strings", "versions")
 _NUMBER = r"(?:0|[1-9][0-9]*)"
 _PRERELEASE = r"(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
 _BUILD = r"[0-9a-zA-Z-]+"
-_is_version = re.compile(
-    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRERELEASE}(?:\.{_PRERELEASE})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?\Z"
-).match
+_is_version = whole(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_PRERELEASE}(?:\.{_PRERELEASE})*)?(?:\+{_BUILD}(?:\.{_BUILD})*)?"
+)
 
 
 def validate_device(

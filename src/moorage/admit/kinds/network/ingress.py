@@ -3,8 +3,6 @@
 Kubernetes: ValidateIngressCreate, ValidateIngressClass, ValidateIPAddress, ValidateServiceCIDR and their updates.
 """
 
-import re
-
 from moorage.admit.kinds.fields import validate_immutable
 from moorage.admit.kinds.row import KindRow, Rows, ungated, validate_only_metadata
 from moorage.admit.messages.rejections import internal_form
@@ -38,6 +36,7 @@ from moorage.model.names import (
     regex_error,
     wildcard_subdomain_errors,
 )
+from moorage.model.text.patterns import whole
 from moorage.model.types import networking as views
 from moorage.model.types.meta import TypedLocalObjectReference
 from moorage.model.types.networking import IPAddress, ServiceCIDR
@@ -51,7 +50,7 @@ _FORBIDDEN_ENDS = ("/..", "/.")
 _SCOPES = ("Cluster", "Namespace")
 _MAX_CONTROLLER_LENGTH = 250
 _HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
-_is_http_path = re.compile(_HTTP_PATH + r"\Z").match
+_is_http_path = whole(_HTTP_PATH)
 
 
 def validate_ingress(ingress: views.Ingress, options: ValidationOptions) -> FieldErrors:

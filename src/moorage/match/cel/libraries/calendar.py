@@ -7,24 +7,25 @@ Differs: the proleptic calendar is computed with integers, so no year is out of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.match.cel.functions import Function, row
 from moorage.match.cel.libraries.operators import MAX_SECONDS, MIN_SECONDS
 from moorage.match.cel.values import CelError, Duration, Timestamp
 from moorage.model.go import times
+from moorage.model.go.integers import read_int
 from moorage.model.go.times import TIME_PATTERN
+from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.remembering import remember_short
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
 _NANOS = 1_000_000_000
-_RFC3339 = re.compile(TIME_PATTERN)
-_PARTS = re.compile(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:[.,](\d+))?(?:Z|([+-])(\d+):(\d+))")
+_is_time = whole(TIME_PATTERN.replace(r"\Z", r"\z"))
+_PARTS = Pattern(r"(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)(?:[.,](\d{1,9})\d*)?(?:Z|([+-])(\d+):(\d+))")
 
 
 def parse_duration(text: str) -> Duration | None:
@@ -58,16 +59,16 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 
 def parse_timestamp(text: str) -> Timestamp | None:
     """Return an RFC 3339 timestamp, or None; raises if it is one, but of the year 0."""
-    match = _PARTS.match(text) if _RFC3339.match(text) else None
+    match = _PARTS.match(text) if _is_time(text) else None
     if match is None:
         return None
     year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
     fraction, sign, offset_hours, offset_minutes = match.groups()[6:]
     offset = 0
-    if sign is not None:
+    if sign:
         offset = int(offset_hours) * 3600 + int(offset_minutes) * 60
         offset = -offset if sign == "-" else offset
-    nanos = int((fraction or "0")[:9].ljust(9, "0"))
+    nanos = int(fraction.ljust(9, "0"))
     seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - offset
     return make_timestamp(seconds, nanos, offset)
 
@@ -116,7 +117,7 @@ def format_timestamp(timestamp: Timestamp) -> str:
     return f"{text}{sign}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
-@lru_cache(maxsize=64)
+@remember_short(64)
 def _zone(name: str) -> ZoneInfo | None:
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -145,9 +146,11 @@ def offset_in_zone(timestamp: Timestamp, zone: str) -> int:
 
 
 def _atoi(text: str) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]+", text):
-        raise CelError(f'strconv.Atoi: parsing "{text}": invalid syntax')
-    return int(text)
+    number = read_int(text)
+    if number is None:
+        why = "value out of range" if text.lstrip("+-").isdecimal() and text.isascii() else "invalid syntax"
+        raise CelError(f'strconv.Atoi: parsing "{text}": {why}')
+    return number
 
 
 def _accessor(name: str, suffix: str, read: Callable[[Moment], int], unit: int | None = None) -> Iterator[Function]:

@@ -7,7 +7,6 @@ text.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,14 +14,11 @@ from moorage.match.cel.functions import STRING_FACTOR, Argument, CallEstimate, F
 from moorage.match.cel.libraries.calendar import format_timestamp, make_timestamp, parse_duration, parse_timestamp
 from moorage.match.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, Type
 from moorage.match.cel.values import CelError, Duration, Timestamp, UInt, type_of_value
-from moorage.model.go.integers import INT64_MAX, INT64_MIN, UINT64_MAX
+from moorage.model.go.integers import INT64_MAX, UINT64_MAX, read_int
+from moorage.model.text.patterns import whole
 
-_INT = re.compile(r"[+-]?[0-9]+")
-_UINT = re.compile(r"[0-9]+")
-_DOUBLE = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.I
-)
-_HEX_DOUBLE = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
+_is_double = whole(r"(?i)[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)")
+_is_hex_double = whole(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _BOOLS = dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "FALSE", "false", "False"), False
 )
@@ -45,14 +41,13 @@ def _int_from_uint(value: UInt) -> int:
 
 
 def _int_from_string(text: str) -> int:
-    # Go refuses what does not fit; a number with thousands of digits need not be computed to know that.
-    if len(text) <= 4300 and _INT.fullmatch(text) and INT64_MIN <= (value := int(text)) <= INT64_MAX:
+    if (value := read_int(text)) is not None:
         return value
     raise conversion_error(STRING, INT)
 
 
 def _uint_from_string(text: str) -> UInt:
-    if len(text) <= 4300 and _UINT.fullmatch(text) and (value := int(text)) <= UINT64_MAX:
+    if text[:1] not in ("+", "-") and (value := read_int(text, 0, UINT64_MAX)) is not None:
         return UInt(value)
     raise conversion_error(STRING, UINT)
 
@@ -70,12 +65,12 @@ def _uint_from_double(value: float) -> UInt:
 
 
 def _double_from_string(text: str) -> float:
-    if _DOUBLE.fullmatch(text):
+    if _is_double(text):
         value = float(text)
         if math.isinf(value) and not text.lower().lstrip("+-").startswith("inf"):
             raise conversion_error(STRING, DOUBLE)
         return value
-    if _HEX_DOUBLE.fullmatch(text):
+    if _is_hex_double(text):
         try:
             return float.fromhex(text)
         except OverflowError:

@@ -7,7 +7,6 @@ length, its estimate the longest allowed one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -33,12 +32,13 @@ from moorage.model.names import (
     label_key_errors,
     label_value_errors,
 )
+from moorage.model.text.patterns import Pattern, whole
 
 _MAX_PATTERN_LENGTH = 128
-_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z", re.IGNORECASE | re.ASCII)
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})\Z")
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
-_TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))\Z")
+_is_uuid = whole(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+_is_base64 = whole(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_DATE = Pattern(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_TIME = Pattern(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def _unless(valid: Callable[[str], object], complaint: str) -> Callable[[str], l
 
 
 def _is_date(text: str) -> bool:
-    parts = _DATE.match(text)
+    parts = _DATE.fullmatch(text)
     if parts is None:
         return False
     year, month, day = map(int, parts.groups())
@@ -89,7 +89,7 @@ def _is_datetime(text: str) -> bool:
     parts = text.lower().split("t")
     if len(parts) < 2 or not _is_date(parts[0]):
         return False
-    clock = _TIME.match(parts[1])
+    clock = _TIME.fullmatch(parts[1])
     return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59"
 
 
@@ -103,8 +103,8 @@ FORMATS = {
     "dns1035LabelPrefix": NamedFormat("DNS1035LabelPrefix", _prefix_of(dns1035_label_errors), 30),
     "labelValue": NamedFormat("LabelValue", label_value_errors, 40),
     "uri": NamedFormat("URI", uri_errors, 1103),
-    "uuid": NamedFormat("uuid", _unless(_UUID.match, "does not match the UUID format"), 70),
-    "byte": NamedFormat("byte", _unless(_BASE64.match, "invalid base64"), 84),
+    "uuid": NamedFormat("uuid", _unless(_is_uuid, "does not match the UUID format"), 70),
+    "byte": NamedFormat("byte", _unless(_is_base64, "invalid base64"), 84),
     "date": NamedFormat("date", _unless(_is_date, "invalid date"), 71),
     "datetime": NamedFormat("datetime", _unless(_is_datetime, "invalid datetime"), 71),
 }

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 from moorage.match.cel.libraries.conversions import TO_STRING
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, Duration, Timestamp, UInt, require_result_size, type_of_value
+from moorage.model.go.integers import read_int
 from moorage.model.go.quoting import go_quote
 
 _DEFAULT_PRECISION = 6
 _LARGEST_NUMBER = 1_000_000  # larger widths and precisions are refused by Go's formatter
 _MAX_DIGITS = 1100  # a double has no more digits after the point
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_INT64_DIGITS = 19
 
 _INTEGERS = frozenset({TypeKind.INT, TypeKind.UINT})
 _NOT_PRINTED = {TypeKind.ANY, TypeKind.DYN, TypeKind.ERROR, TypeKind.OPAQUE, TypeKind.STRUCT, TypeKind.TYPE_PARAM}
@@ -117,13 +117,14 @@ def _read_precision(text: str, start: int) -> tuple[int, int]:
     digits = text[start:end]
     if end >= len(text):
         raise FormatError("error while parsing precision: could not find end of precision specifier")
-    if not digits or len(digits.lstrip("0")) > _INT64_DIGITS or int(digits) >= 2**63:
+    precision = read_int(digits)
+    if precision is None:
         reason = "value out of range" if digits else "invalid syntax"
         raise FormatError(
             "error while parsing precision: error while converting precision to integer: "
             f"strconv.Atoi: parsing {go_quote(digits)}: {reason}"
         )
-    return int(digits), end
+    return precision, end
 
 
 def _type_name(value: Any) -> str:

@@ -25,6 +25,7 @@ from moorage.match.cel.values import UInt
 from moorage.model.go.integers import INT64_MAX, INT64_MIN, UINT64_MAX
 
 MAX_DEPTH = 250
+MAX_CODE_POINTS = 100_000
 # Macros that use their receiver twice double an expression each; cel-go takes as long as it takes.
 MAX_COPIED = 5000
 # No number with more digits than this is within 64 bits, leading zeros aside.
@@ -41,6 +42,9 @@ class _DepthError(Exception):
 
 
 def parse(source: syntax.Source, *, has_bindings: bool = True) -> syntax.Node | list[syntax.Issue]:
+    if len(source.text) > MAX_CODE_POINTS:
+        words = f"expression code point size exceeds limit: size: {len(source.text)}, limit {MAX_CODE_POINTS}"
+        return [source.issue(syntax.NO_POSITION, words)]
     syntax.make_room(syntax.nesting(source.text))
     try:
         return _Parser(source, has_bindings).parse_all()
