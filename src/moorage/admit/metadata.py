@@ -19,6 +19,7 @@ from moorage.model.names import (
     label_key_errors,
     label_value_errors,
 )
+from moorage.model.text.readers import reads_text
 from moorage.model.types.meta import (
     LabelSelector,
     LabelSelectorRequirement,
@@ -255,19 +256,20 @@ def _validate_managed_fields(entries: tuple[ManagedFieldsEntry, ...], path: str)
             errors.append(invalid(f"{at}.operation", AsJSON(entry.operation), "must be `Apply` or `Update`"))
         if entry.fieldsType and entry.fieldsType != "FieldsV1":
             errors.append(invalid(f"{at}.fieldsType", entry.fieldsType, "must be `FieldsV1`"))
-        errors += _validate_field_manager(entry.manager, f"{at}.manager")
+        errors += validate_field_manager(entry.manager, f"{at}.manager")
         if byte_length(entry.subresource) > _SUBRESOURCE_LIMIT:
             errors.append(too_long(f"{at}.subresource", _SUBRESOURCE_LIMIT))
     return errors
 
 
-def _validate_field_manager(manager: str, path: str) -> list[FieldError]:
+@reads_text("a", "\x00", "é", arguments=("",))
+def validate_field_manager(manager: str, path: str) -> list[FieldError]:
     errors: list[FieldError] = []
     if byte_length(manager) > _FIELD_MANAGER_LIMIT:
         errors.append(too_long(path, _FIELD_MANAGER_LIMIT))
     if not manager.isprintable():
         position = 0
-        for character in manager:
+        for character in manager[:_FIELD_MANAGER_LIMIT]:  # each is quoted with the whole
             if not character.isprintable():
                 detail = f"invalid character U+{ord(character):04X} (at position {position})"
                 errors.append(invalid(path, manager, detail))

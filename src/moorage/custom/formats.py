@@ -14,6 +14,7 @@ from moorage.model.go.integers import read_int, wrap64
 from moorage.model.go.times import DurationError, parse_duration
 from moorage.model.names import byte_length
 from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.readers import reads_text
 
 _HEX = "[0-9a-fA-F]"
 _SHORT_NAME = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
@@ -53,12 +54,14 @@ _DURATION_UNITS = (
 )
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def _is_hostname(text: str) -> bool:
     if byte_length(text) > 255 or any(byte_length(label) > 63 for label in text.split(".")):
         return False
     return search(_HOSTNAME, text)
 
 
+@reads_text("http", "://", "a", "/", "%41", "?")
 def _is_uri(text: str) -> bool:
     try:
         parse_request_uri(text)
@@ -82,14 +85,17 @@ def _is_address(text: str, *, sloppy: bool) -> bool:
         return False
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x")
 def _is_ipv4(text: str) -> bool:
     return "." in text and _is_address(text, sloppy=True)
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x")
 def _is_ipv6(text: str) -> bool:
     return ":" in text and _is_address(text, sloppy=False)
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x")
 def _is_cidr(text: str) -> bool:
     address, slash, bits = text.partition("/")
     if not slash or not _is_prefix_length(bits) or not _is_address(address, sloppy=True):
@@ -97,10 +103,12 @@ def _is_cidr(text: str) -> bool:
     return int(bits) <= (128 if ":" in address else 32)
 
 
+@reads_text("0", "a", ":", "-", ".", "00")
 def _is_mac(text: str) -> bool:
     return len(text.translate(_MAC_SEPARATORS)) in _MAC_DIGITS and _is_mac_address(text)
 
 
+@reads_text("9", "X", "-", " ")
 def _is_isbn10(text: str) -> bool:
     digits = text.translate(_SEPARATORS)
     if not _is_isbn10_number(digits):
@@ -108,6 +116,7 @@ def _is_isbn10(text: str) -> bool:
     return sum(place * (10 if digit == "X" else int(digit)) for place, digit in enumerate(digits, 1)) % 11 == 0
 
 
+@reads_text("9", "7", "-", " ")
 def _is_isbn13(text: str) -> bool:
     digits = text.translate(_SEPARATORS)
     if not _is_isbn13_number(digits):
@@ -115,6 +124,7 @@ def _is_isbn13(text: str) -> bool:
     return sum((3 if place % 2 else 1) * int(digit) for place, digit in enumerate(digits)) % 10 == 0
 
 
+@reads_text("4", "1", "-", "x")
 def _is_card(text: str) -> bool:
     digits = "".join(letter for letter in text if letter in _DIGITS)
     if not _is_card_number(digits):
@@ -134,6 +144,7 @@ def _is_date(text: str) -> bool:
     return 1 <= day <= _DAYS[month - 1] + leap
 
 
+@reads_text("2020-01-01", "t", "10:00:00", ".", "0", "z")
 def _is_date_time(text: str) -> bool:
     """Return whether a date, a T and a time make up the text; what follows another T is not looked at."""
     parts = text.lower().split("t")
@@ -143,6 +154,7 @@ def _is_date_time(text: str) -> bool:
     return clock is not None and clock[1] <= "23" and clock[2] <= "59" and clock[3] <= "59"
 
 
+@reads_text("1", "0", " ", "s", "day", "µ", ".", "h")
 def duration_of(text: str) -> int | None:
     """Return the nanoseconds of a duration as Go writes it, or of the parts in words, as in `3 days`; else None."""
     try:

@@ -5,6 +5,7 @@ Differs: encoded words in names are not decoded.
 """
 
 from moorage.match.cel.libraries.ip_address import AddressError, parse_address
+from moorage.model.text.readers import reads_text
 
 _SPECIAL = frozenset('()[];@\\,<>":')
 _SPACE = " \t"
@@ -14,6 +15,7 @@ class _NotAnAddressError(Exception):
     pass
 
 
+@reads_text("a", ".", "@", "<", ">", "(", ")", '"', "\\", " ", ":", ";", ",", "[", "]", "1")
 def is_email(text: str) -> bool:
     """Return whether the text is one mail address."""
     reader = _Reader(text)

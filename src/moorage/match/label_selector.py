@@ -27,6 +27,7 @@ from moorage.match.requirement import (
 from moorage.model.field_error import invalid
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import label_key_errors
+from moorage.model.text.readers import reads_text
 from moorage.model.types.meta import LabelSelector
 from moorage.model.types.view import ABSENT_LIST
 
@@ -121,6 +122,7 @@ _BLANKS, _SYMBOL_LETTERS = frozenset(" \t\r\n"), frozenset("=!(),><")
 _AFTER_WORDS = _BLANKS | _SYMBOL_LETTERS | {"\0"}
 
 
+@reads_text("a", "=", "!", "(", ")", ",", " in ", " notin ", "<", " ", "\x00", raises=SelectorError)
 def parse_selector(text: str) -> Selector:
     return conjunction(_Parser(_tokens(text)).selector())
 

@@ -5,6 +5,7 @@ strconv.ParseInt takes, so `007` is 7 and `+5` is 5. Kubernetes: content.IsDecim
 """
 
 from moorage.model.go.quoting import go_quote
+from moorage.model.text.readers import reads_text
 
 MUST_BE_NON_EMPTY = "must be non-empty"
 MUST_BE_CANONICAL = "must be a valid decimal integer in canonical form"
@@ -19,6 +20,7 @@ class NumberError(ValueError):
     """A text that is no integer of the wanted kind; `str()` is what Kubernetes says."""
 
 
+@reads_text("1", "0", "-", "+", "x", raises=NumberError)
 def parse_int64(text: str) -> int:
     """strconv.ParseInt(text, 10, 64): a sign and leading zeros are allowed, underscores and spaces are not."""
     digits = text[1:] if text[:1] in ("+", "-") else text
@@ -43,6 +45,7 @@ def parse_canonical_int64(text: str) -> int:
     return parse_int64(text)
 
 
+@reads_text("1", "0", "-", "+", "x")
 def canonical_int64_errors(text: str) -> list[str]:
     """Return what the API server says about the value of a `Lt` or `Gt` toleration, in its order; empty when it is one.
 

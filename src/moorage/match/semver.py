@@ -11,6 +11,7 @@ import msgspec
 from moorage.match.numeric import NumberError, parse_uint64
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
+from moorage.model.text.readers import reads_text
 
 #: Unicode's White_Space, which Go's TrimSpace trims; Python's `strip()` would take four control characters more.
 GO_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
@@ -58,6 +59,7 @@ class Version(msgspec.Struct, frozen=True):
         return text
 
 
+@reads_text("1", "0", ".", "-", "+", "a", "v", " ", raises=SemverError)
 def parse_tolerant(text: str) -> Version:
     """Parse as tolerations and node affinity do: spaces, one leading `v`, short forms, leading zeros are forgiven."""
     trimmed = text.strip(GO_SPACE).removeprefix("v")
@@ -82,6 +84,7 @@ def normalized(text: str, short: str) -> str:
     return ".".join(parts)
 
 
+@reads_text("1", "0", ".", "-", "+", "a", raises=SemverError)
 def parse(text: str) -> Version:
     """Parse strictly, as CEL's `semver(text)` does."""
     if (plain := _plain_release(text)) is not None:

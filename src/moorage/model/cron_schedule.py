@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import DurationError, parse_duration
+from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -95,6 +96,7 @@ class Schedule(NamedTuple):
         return self._local(datetime(year, month, day, tzinfo=self.zone).astimezone(UTC))
 
 
+@reads_text("@every ", "0s", "*", "/", "-", ",", "1", " ", "TZ=", "mon", raises=ScheduleError)
 @remember_short(1024)
 def parse_schedule(text: str, time_zone: str = "") -> Schedule:
     """Parse a schedule; a time zone in the text wins over the other one. Raises ScheduleError."""

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from moorage.model.go.quoting import go_float, go_json, go_quote
+from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 
 
@@ -140,6 +141,7 @@ def internal_error(path: str, detail: str) -> FieldError:
 _MISREPORTED: dict[tuple[str, ...], tuple[str, ...]] = {("metadata", "taints"): ("spec", "taints")}
 
 
+@reads_text("a", ".", "[", "]", "0", "{")
 @remember_short(2048)
 def parse_field_path(path: str) -> tuple[str, ...]:
     """Return the steps of a rendered path; list indices are steps of digits. Parts that name no field end the path."""

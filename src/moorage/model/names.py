@@ -3,9 +3,9 @@
 Lengths are in bytes. Kubernetes: apimachinery, util/validation and api/validate/content.
 """
 
-from functools import lru_cache
-
 from moorage.model.text.patterns import anywhere, whole
+from moorage.model.text.readers import reads_text
+from moorage.model.text.remembering import remember_short
 
 _DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DNS_SUBDOMAIN = rf"{_DNS_LABEL}(\.{_DNS_LABEL})*"
@@ -54,7 +54,7 @@ def port_number_errors(port: int) -> list[str]:
     return in_range_errors(port, 1, 65535)
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def _label_key_errors(key: str) -> tuple[str, ...]:
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
@@ -79,11 +79,13 @@ def _label_key_errors(key: str) -> tuple[str, ...]:
     return tuple(errors)
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def label_key_errors(key: str) -> list[str]:
     """Check a qualified name: `name` or `dns.subdomain/name`. Also for taint keys, resource names, gates."""
     return list(_label_key_errors(key))
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def label_value_errors(value: str) -> list[str]:
     """Empty, or up to 63 bytes of alphanumerics, `-`, `_`, `.`, alphanumeric at both ends."""
     if not value or (len(value) <= 63 and _is_label_name(value)):
@@ -114,6 +116,7 @@ def _too_long(value: str, limit: int) -> list[str]:
     return [f"must be no more than {limit} characters"] if byte_length(value) > limit else []
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def dns1123_subdomain_errors(value: str) -> list[str]:
     """Check a DNS subdomain: the rule for most objects' names."""
     if _is_dns_subdomain(value) and len(value) <= 253:
@@ -121,6 +124,7 @@ def dns1123_subdomain_errors(value: str) -> list[str]:
     return _too_long(value, 253) + ([] if _is_dns_subdomain(value) else [_SUBDOMAIN_ERROR])
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def wildcard_subdomain_errors(value: str) -> list[str]:
     """Check a host name that begins with `*.`."""
     if value.startswith("*.") and _is_dns_subdomain(value[2:]):
@@ -132,6 +136,7 @@ def wildcard_subdomain_errors(value: str) -> list[str]:
     return [*_too_long(value, 253), regex_error(words, rf"\*\.{_DNS_SUBDOMAIN}", "*.example.com")]
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def dns1123_subdomain_with_underscore_errors(value: str) -> list[str]:
     if _is_dns_subdomain_underscore(value):
         return _too_long(value, 253)
@@ -142,6 +147,7 @@ def dns1123_subdomain_with_underscore_errors(value: str) -> list[str]:
     return [*_too_long(value, 253), regex_error(words, _DNS_SUBDOMAIN_UNDERSCORE, "example.com")]
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def dns1123_label_errors(value: str) -> list[str]:
     """Check a DNS label: the rule for namespaces, container and volume names."""
     if _is_dns_label(value):
@@ -150,6 +156,7 @@ def dns1123_label_errors(value: str) -> list[str]:
     return [*_too_long(value, 63), wrong]
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def dns1035_label_errors(value: str) -> list[str]:
     """Check a DNS label that begins with a letter: the rule for Service names."""
     if _is_dns_1035_label(value):
@@ -161,6 +168,7 @@ def dns1035_label_errors(value: str) -> list[str]:
     return [*_too_long(value, 63), regex_error(words, _DNS_1035_LABEL, "my-name", "abc-123")]
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def port_name_errors(name: str) -> list[str]:
     """Check an IANA service name: at most 15 of a-z, 0-9 and -, at least one letter, no hyphen at an end or doubled."""
     errors = _too_long(name, 15)
@@ -175,6 +183,7 @@ def port_name_errors(name: str) -> list[str]:
     return errors
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def relaxed_environment_name_errors(name: str) -> list[str]:
     """Check the name of an environment variable as since 1.34: printable ASCII without `=`."""
     if not name:
@@ -184,6 +193,7 @@ def relaxed_environment_name_errors(name: str) -> list[str]:
     return ["a valid environment variable name must consist only of printable ASCII characters other than '='"]
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def http_header_name_errors(name: str) -> list[str]:
     if _is_http_header(name):
         return []
@@ -191,6 +201,7 @@ def http_header_name_errors(name: str) -> list[str]:
     return [regex_error(words, _HTTP_HEADER, "X-Header-Name")]
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def config_key_errors(key: str) -> list[str]:
     """Check a key of a ConfigMap or Secret: a file name that stays inside its directory."""
     errors = _too_long(key, 253)
@@ -204,6 +215,7 @@ def config_key_errors(key: str) -> list[str]:
     return errors
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def percent_errors(text: str) -> list[str]:
     if _is_percent(text):
         return []

@@ -25,6 +25,7 @@ from moorage.model.go.integers import (
     wrap64,
 )
 from moorage.model.text.patterns import Pattern
+from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 
 MAX_TEXT = 4096
@@ -312,6 +313,7 @@ def _strip_factors(number: int, factor: int) -> tuple[int, int]:
     return number, times
 
 
+@reads_text("1", "0", ".", "-", "e", "E", "Ki", "m", raises=QuantityError, longest=MAX_TEXT)
 @remember_short(8192)
 def parse_quantity(text: str) -> Quantity:
     """Parse as ParseQuantity does. Raises QuantityError with its message."""

@@ -10,6 +10,7 @@ from moorage.model.go.integers import read_int
 from moorage.model.go.times import micro_time_text, time_text
 from moorage.model.kubernetes_version import KUBERNETES_VERSION
 from moorage.model.schema.conversion import convert_view
+from moorage.model.text.readers import reads_text
 from moorage.model.types.node import Node
 from moorage.model.well_known.labels import ARCH, BETA_ARCH, BETA_OS, HOSTNAME, OS, REGION, ZONE
 
@@ -145,6 +146,7 @@ def pod_address(number: int) -> str:
     return f"10.{128 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
 
 
+@reads_text("10", "1", ".", "0")
 def address_number(address: str) -> int:
     """Return the number of a pod's address; 0 if it is not one."""
     parts = address.split(".")

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from moorage.model.go.times import DurationError, parse_duration, seconds_of
+from moorage.model.text.readers import reads_text
 from moorage.model.types.container import Probe
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
@@ -83,6 +84,7 @@ def _until_passed(probe: Probe | None) -> float:
     return float(probe.initialDelaySeconds + max(0, probe.successThreshold - 1) * probe.periodSeconds)
 
 
+@reads_text("1", "0", ".", "s", "h")
 def _seconds(text: str | None) -> float | None:
     """Parse a duration such as `90s` or `1h30m`, or a plain number of seconds."""
     if not text or not text.isascii() or len(text) > _LONGEST:

@@ -67,3 +67,21 @@ def test_formats_of_another_type_and_unknown_ones_are_ignored() -> None:
     assert not is_known_format("date", ("integer",))
     assert not is_known_format("date", ("object",))
     assert not is_known_format("colour", ("string",))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("duration", "1" * 2_000_000),
+        ("duration", "0x" * 50_000),
+        ("ipv4", ":" + "0" * 12_000 + "x."),
+        ("cidr", ":" + "0" * 12_000 + "x./1"),
+        ("email", "(" * 20_000),
+        ("email", "a " * 20_000),
+        ("byte", "AAAA" * 50_000 + "!"),
+    ],
+)
+def test_hostile_texts_are_refused_at_once(name: str, text: str) -> None:
+    check = format_check(name)
+    assert check is not None
+    assert not check(text)

@@ -4,7 +4,6 @@ Kubernetes: ValidateJob, ValidateJobSpec, ValidateJobSpecUpdate, ValidateCronJob
 (pkg/apis/batch/validation).
 """
 
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -41,6 +40,8 @@ from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
+from moorage.model.text.remembering import remember_short
 from moorage.model.types.container import Container
 from moorage.model.types.pod import Affinity, PodSpec, PodTemplateSpec
 from moorage.model.types.workload import CronJob, CronJobSpec, Job, JobSpec
@@ -303,6 +304,7 @@ def _validate_schedule(spec: CronJobSpec, old: CronJobSpec | None) -> list[Field
     return errors
 
 
+@reads_text("a", "/", "-", ".", "Europe", arguments=("",))
 def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     if not zone:
         return [field.invalid(path, AsJSON(zone), "timeZone must be nil or non-empty string")]
@@ -318,7 +320,7 @@ def _validate_time_zone(zone: str, path: str) -> list[FieldError]:
     return errors if _is_known_zone(zone) else [*errors, field.invalid(path, AsJSON(zone), f"unknown time zone {zone}")]
 
 
-@lru_cache(maxsize=256)
+@remember_short(256)
 def _is_known_zone(zone: str) -> bool:
     """Check a time zone; without a time zone database on this machine, every well-formed name passes."""
     from zoneinfo import TZPATH, ZoneInfo

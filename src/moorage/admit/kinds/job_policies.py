@@ -14,6 +14,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, ErrorKind, FieldError, FieldErrors
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
+from moorage.model.text.readers import reads_text
 from moorage.model.types.workload import (
     JobSpec,
     PodFailurePolicyOnExitCodesRequirement,
@@ -136,6 +137,7 @@ def _validate_success_rule(rule: SuccessPolicyRule, path: str, completions: int)
             yield field.invalid(f"{path}.succeededCount", count, f"{detail}succeededIndexes field)")
 
 
+@reads_text("1", "2", "-", ",", "x", arguments=(1 << 31,), raises=NumberError)
 def _count_indexes(text: str, completions: int) -> int:
     """Return how many indexes `1,3-5` names; NumberError says what is wrong with it."""
     total, previous = 0, None

@@ -9,6 +9,7 @@ import ipaddress
 from functools import lru_cache
 
 from moorage.model.field_error import FieldError, invalid
+from moorage.model.text.readers import reads_text
 
 _NOT_AN_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _LEADING_ZEROS = "must not have leading 0s"
@@ -20,16 +21,19 @@ _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _LONGEST = 200  # of what can be an address even with many zeros in front; longer text is not worth parsing
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x", arguments=("",), longest=200)
 def validate_ip_address(value: str, path: str) -> list[FieldError]:
     complaint = _complaint(value) if len(value) <= _LONGEST else _NOT_AN_ADDRESS
     return [invalid(path, value, complaint)] if complaint else []
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x", longest=200)
 def is_ip_address(value: str) -> bool:
     """True also for an address with leading zeros."""
     return len(value) <= _LONGEST and _complaint(value) != _NOT_AN_ADDRESS
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x", longest=200)
 def address_errors(value: str) -> list[str]:
     """Return what is wrong with an address that must be in canonical form."""
     if len(value) > _LONGEST or (complaint := _complaint(value)) == _NOT_AN_ADDRESS:
@@ -40,6 +44,7 @@ def address_errors(value: str) -> list[str]:
     return [] if canonical == value else [f'must be in canonical form ("{canonical}")']
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x", longest=200)
 def canonical_cidr_errors(value: str) -> list[str]:
     """Return what is wrong with a range that must be in canonical form."""
     if errors := validate_cidr(value, ""):
@@ -58,6 +63,7 @@ def is_strict_subnet(inner: tuple[bytes, int], outer: tuple[bytes, int]) -> bool
     return all(one & bits == other & bits for one, other, bits in zip(address, whole, kept, strict=True))
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x", arguments=("",), longest=200)
 def validate_cidr(value: str, path: str) -> list[FieldError]:
     parsed = parse_cidr(value)
     if parsed is None:

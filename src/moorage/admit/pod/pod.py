@@ -28,6 +28,7 @@ from moorage.admit.pod.tolerations import validate_tolerations
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
 from moorage.model.go.integers import INT32_MAX, INT32_MIN, read_int
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types.container import Container
 from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import NodeAffinity, Pod, PodSchedulingGate, PodSpec, PodTemplateSpec, Toleration
@@ -73,6 +74,7 @@ def _forbid_change(key: str, what: str, path: str) -> list[FieldError]:
     return []
 
 
+@reads_text("0", "1", "-", "+")
 def is_deletion_cost(text: str) -> bool:
     """Return a 32-bit integer without a plus sign or leading zeros (after a minus sign they are let pass)."""
     return _is_deletion_cost(text) and read_int(text, INT32_MIN, INT32_MAX) is not None

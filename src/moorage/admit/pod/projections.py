@@ -17,6 +17,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length, dns1123_label_errors, dns1123_subdomain_errors, label_key_errors
+from moorage.model.text.readers import reads_text
 from moorage.model.types import volume_sources as sources
 
 _HOST_PATH_TYPES = (
@@ -107,6 +108,7 @@ def is_kubernetes_signer(name: str) -> bool:
     return host == "kubernetes.io" or host.endswith(".kubernetes.io")
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ", arguments=("",))
 def validate_signer_name(name: str, path: str) -> FieldErrors:
     """Check a domain of at least two labels, one slash, and a path of DNS names."""
     if not name:

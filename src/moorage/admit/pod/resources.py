@@ -6,7 +6,6 @@ validatePodResourceConsistency, pkg/apis/core/helper for what a resource's name 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -17,6 +16,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
 from moorage.model.names import label_key_errors
 from moorage.model.quantity import Quantity, QuantityError, parse_quantity, total_amounts
+from moorage.model.text.remembering import remember_short
 from moorage.model.types.container import ResourceClaim, ResourceRequirements
 from moorage.model.types.pod import PodSpec
 
@@ -85,7 +85,7 @@ def _rules(name: str) -> ResourceRules:
     )
 
 
-_remembered_rules = lru_cache(maxsize=1024)(_rules)
+_remembered_rules = remember_short(1024)(_rules)
 
 
 def validate_container_resource_name(name: str, path: str) -> list[FieldError]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from moorage.model.field_error import FieldError, FieldErrors, invalid, required_one_of
+from moorage.model.text.readers import reads_text
 from moorage.model.types.container import Container, EphemeralContainer
 from moorage.model.types.pod import PodSpec
 
@@ -30,6 +31,7 @@ def containers_with_paths(spec: PodSpec, path: str) -> Iterator[tuple[AnyContain
 NO_BACKSTEPS = "must not contain '..'"
 
 
+@reads_text(".", "/", "a")
 def has_backsteps(value: str) -> bool:
     return ".." in value and ".." in value.split("/")
 

@@ -9,6 +9,7 @@ from moorage.admit.pod.shared import all_containers, containers_with_paths
 from moorage.model.field_error import AsJSON, FieldErrors, forbidden, invalid, not_supported, required
 from moorage.model.names import byte_length, dns1123_subdomain_errors
 from moorage.model.text.patterns import anywhere, whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types.container import PodSecurityContext, SecurityContext, WindowsSecurityContextOptions
 from moorage.model.types.pod import PodSpec
 
@@ -113,6 +114,7 @@ def validate_windows_options(options: WindowsSecurityContextOptions, path: str) 
         yield from [invalid(f"{path}.runAsUserName", AsJSON(user), message) for message in _user_name_errors(user)]
 
 
+@reads_text("a", "\\", "/", ".", "@", "-", "\x00")
 def _user_name_errors(name: str) -> list[str]:
     """`DOMAIN\\USER` or `USER`, as Windows understands them."""
     if not name:

@@ -8,13 +8,13 @@ nothing is written that the API server would not show.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from moorage.admit.raw import Raw, fill_absent, fill_empty, items, part
 from moorage.model.go.quoting import go_json
 from moorage.model.quantity import Quantity, parse_quantity, total_amounts
 from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 from moorage.model.types.storage import VolumeSource
 
@@ -32,6 +32,7 @@ _is_identifier = whole(r"[a-f0-9]{64}")
 _is_lower_hex = whole(r"[a-f0-9]+")
 
 
+@reads_text("a", "A", "/", ":", "@", "sha256", "0", ".", "-", "_", "1")
 @remember_short(2048)
 def image_tag(image: str) -> str:
     if _is_identifier(image):
@@ -240,7 +241,7 @@ def amount_text(amount: Any) -> str:
     return "0" if amount is None else go_json(amount)
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def _rounded_up(text: str) -> str | None:
     """Return the amount rounded away from zero to thousandths, or None if it is one already."""
     if (text.isdigit() or text[:-1].isdigit() or text[:-2].isdigit()) and not text.endswith(("n", "u")):

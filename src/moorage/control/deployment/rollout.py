@@ -17,6 +17,7 @@ from moorage.control.framework.actions import Raw
 from moorage.control.framework.workloads import ROLLING_UPDATE
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS
+from moorage.model.text.readers import reads_text
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.workload import Deployment
 from moorage.model.well_known.annotations import DEPLOYMENT_REVISION, LAST_APPLIED
@@ -76,6 +77,7 @@ def new_annotations(present: dict[str, str], copied: dict[str, str], revision: i
     return annotations
 
 
+@reads_text("1", "0", "-", "+", "x")
 def _revision(text: str | None) -> int | None:
     if not text:
         return 0

@@ -18,6 +18,7 @@ from moorage.model.generated_names import safe_encode
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod, PodCondition
@@ -261,6 +262,7 @@ def scaled(value: int | str | None, total: int, *, up: bool) -> int:
     return -(-share // 100) if up else share // 100
 
 
+@reads_text("1", "0", "x")
 def digits(text: str, max_length: int = 10) -> int | None:
     """Return a number that is written in ASCII digits; None if it is malformed or too long."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= max_length else None

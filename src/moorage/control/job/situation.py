@@ -27,6 +27,7 @@ from moorage.control.job.pods import (
     rule_on,
     valid_index,
 )
+from moorage.model.text.readers import reads_text
 from moorage.model.types.pod import Pod
 from moorage.model.types.workload import JobSpec, JobStatus
 
@@ -84,6 +85,7 @@ def _interval_text(first: int, last: int) -> str:
     return f"{first}{',' if last == first + 1 else '-'}{last}"
 
 
+@reads_text("1", "2", "-", ",", "x", arguments=(1 << 31,))
 def parse_indexes(text: str, below: int) -> Indexes:
     """Parse indexes below a bound; malformed parts are skipped."""
     intervals: list[tuple[int, int]] = []

@@ -19,6 +19,7 @@ from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, duplicate, forbidden, invalid, required, too_many
 from moorage.model.go.pem_blocks import decode_base64
 from moorage.model.names import byte_length, dns1035_label_errors
+from moorage.model.text.readers import reads_text
 from moorage.model.types.extension.custom_resource_definition import (
     CustomResourceColumnDefinition,
     CustomResourceConversion,
@@ -210,6 +211,7 @@ def _validate_authorities(bundle: str, path: str) -> FieldErrors:
         yield invalid(path, AsJSON(bundle), f"{words}: failed to parse certificate: x509: malformed certificate")
 
 
+@reads_text("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----", "\n", "A")
 def _certificates(text: bytes) -> Iterator[bytes]:
     at = 0
     while (begin := text.find(_BEGIN, at)) >= 0:

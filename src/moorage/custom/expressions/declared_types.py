@@ -16,6 +16,7 @@ from moorage.match.cel import types
 from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment, ObjectField
 from moorage.match.cel.parse.tokens import RESERVED
 from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 
@@ -24,6 +25,7 @@ _is_name: Final = whole(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
 _TO_ESCAPE: Final = Pattern(r"__|[./-]")
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 @remember_short(4096)
 def escape_name(name: str) -> str | None:
     """Return the identifier of a property, or None for one that expressions cannot name."""

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from moorage.custom.structural import Structural
 from moorage.model.text.patterns import Match, Pattern
+from moorage.model.text.readers import reads_text
 
 _ESCAPES: Final = dict(zip("abfnrtv'\\", "\a\b\f\n\r\t\v'\\", strict=True))
 _DELIMITERS: Final = frozenset(".[]")
@@ -61,6 +62,7 @@ def _follow(node: Structural | None, name: str) -> tuple[str, Structural | None]
     raise FieldPathError("does not refer to a valid field")
 
 
+@reads_text(".", "[", "]", "'", "\\", "a")
 def _tokens(text: str) -> Iterator[str]:
     """Yield delimiters, quoted strings (to the end, if they are not closed) and what is between them."""
     at, end = 0, len(text)
@@ -90,6 +92,7 @@ def _next(tokens: Iterator[str]) -> str:
     return token
 
 
+@reads_text("\\\\", "n", "'", "a", "x", raises=FieldPathError)
 def _unescape(text: str) -> str:
     def replace(escape: Match[str]) -> str:
         letter = escape[0][1:]

@@ -18,6 +18,7 @@ import re2
 
 from moorage.match.cel.functions import Argument, CallEstimate, Interval, pattern_cost, pattern_estimate, row
 from moorage.match.cel.values import CelError
+from moorage.model.text.readers import reads_text
 
 _SMALL = 200  # characters of a pattern
 MEMORABLE = 64  # characters of a text
@@ -117,6 +118,7 @@ def _is_flags_only(where: str) -> bool:
     return re.fullmatch(r"\(\?[imsU-]*", where) is not None
 
 
+@reads_text("\\", "Q", "E", "C", "a")
 def _has_any_byte(pattern: str) -> bool:
     """Return whether `\\C` stands as an escape, outside of \\Q…\\E."""
     position = 0

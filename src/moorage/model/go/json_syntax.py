@@ -5,6 +5,7 @@ Kubernetes: encoding/json (scanner.go), by way of sigs.k8s.io/json.
 
 from moorage.model.go.quoting import go_quote
 from moorage.model.text.patterns import Pattern
+from moorage.model.text.readers import reads_text
 
 _SPACE = Pattern(rb"[ \t\r\n]*")
 _PLAIN = Pattern(rb'[^"\\\x00-\x1f]*')
@@ -18,6 +19,7 @@ class _SyntaxProblem(Exception):
     pass
 
 
+@reads_text("{", "[", '"a"', ":", ",", "1", "\\\\", "\\u00", "]", "}", " ", "true")
 def json_complaint(text: bytes) -> str:
     """Return why Go does not read the text, or an empty string if it does."""
     try:

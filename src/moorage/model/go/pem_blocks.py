@@ -14,6 +14,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.model.text.patterns import Pattern
+from moorage.model.text.readers import reads_text
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -41,6 +42,7 @@ class UnreadableRequest(ValueError):
     """A certificate request cannot be read, or its signature is wrong."""
 
 
+@reads_text("-----BEGIN A-----\n", "-----END A-----\n", "-----BEGIN B-----\n", "a: b\n", "AAAA", "\n")
 def pem_blocks(text: bytes) -> list[PemBlock]:
     """Return the blocks of a text; what is not a block is skipped."""
     blocks = []
@@ -136,6 +138,7 @@ BASE64_PATTERN = (
 _NOT_A_DIGIT = Pattern(rb"[^A-Za-z0-9+/\r\n]")
 
 
+@reads_text("A", "=", "\n", "!", "AAAA")
 def base64_complaint(text: str) -> str | None:
     """Return where the text stops being base64, as Go's decoder counts; None if it does not."""
     at = _first_corrupt(text.encode("utf-8", "surrogatepass"))

@@ -4,6 +4,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
+from moorage.model.text.readers import reads_text
 from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP
 
 SHORT_ESCAPES = {
@@ -33,6 +34,7 @@ _JSON_ESCAPES = {
 }
 
 
+@reads_text("a", '"', "\\", "\n", "é", "\x00")
 def go_quote(text: str) -> str:
     """`strconv.Quote`: double quotes, short escapes, and `\\x`, `\\u`, `\\U` for what is not printable."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:

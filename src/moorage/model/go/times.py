@@ -14,6 +14,7 @@ from functools import lru_cache
 from moorage.model.go.integers import INT64_MAX, read_int
 from moorage.model.go.quoting import go_quote
 from moorage.model.text.patterns import Pattern
+from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
@@ -61,6 +62,7 @@ def _whole_seconds(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
+@reads_text("2020-01-01", "T", "10:00:00", ".", "0", "Z", "+01:00")
 @remember_short(4096)
 def seconds_of(text: str | None) -> float | None:
     """Parse a time to seconds since 1970; None if absent or malformed."""
@@ -72,6 +74,7 @@ def seconds_of(text: str | None) -> float | None:
         return None
 
 
+@reads_text("2020-01-01", "T", "10:00:00", ".", "0", "Z", "+01:00", "é")
 def time_complaint(text: str, *, micro: bool = False) -> str | None:
     """Explain why the text is not a time (with microseconds), as Go's time.Parse does; None if it is one."""
     whole = _MICRO_LAYOUT if micro else _LAYOUT
@@ -172,6 +175,7 @@ class DurationError(ValueError):
     """Text that is no duration, in Go's words."""
 
 
+@reads_text("0", "1", ".", "s", "h", "ms", "µ", "-", raises=DurationError)
 def parse_duration(text: str) -> int:
     """Return nanoseconds. Raises DurationError."""
     at, end, total = int(text[:1] in ("+", "-")), len(text), 0

@@ -22,6 +22,8 @@ from moorage.model.schema.shapes import (
     StructShape,
     struct_shape,
 )
+from moorage.model.text.readers import reads_text
+from moorage.model.text.remembering import remember_short
 from moorage.model.types.view import View
 
 #: Times that are no pointers in Go, and lists that Go always writes: what is not set is still there.
@@ -197,7 +199,8 @@ def _walk(raw: Any, shape: Shape, path: str, unknown: list[UnknownField], limit:
             _walk(value, shape.value, child_path(path, key), unknown, limit)
 
 
-@lru_cache(maxsize=1024)
+@reads_text("a", "_", "spec", "-", arguments=(frozenset(("spec", "replicas")),))
+@remember_short(1024)
 def nearest_name(name: str, known: frozenset[str]) -> str | None:
     """Return the known name a typo most probably meant, or None if nothing is near."""
     folded = name.lower().replace("_", "").replace("-", "")

@@ -13,6 +13,7 @@ from moorage.model.kinds import OLDER_VERSIONS, Kind
 from moorage.model.schema import autoscaler_versions
 from moorage.model.text.documents import Document
 from moorage.model.text.patterns import Pattern
+from moorage.model.text.readers import reads_text
 from moorage.model.types.devices import Device
 
 Raw = dict[str, Any]
@@ -61,6 +62,7 @@ def misplaced_fields(raw: Raw) -> Iterator[str]:
             yield from (f"{'.'.join(_PATHS[kind.name])}[{index}].{name}" for name in item if name in wrong)
 
 
+@reads_text("spec.devices", "[0]", ".requests", ".exactly", ".", "name")
 def path_in_v1beta1(path: str) -> str:
     """Return where v1beta1 has a field of the kind's own version."""
     if (exactly := _EXACTLY.search(path)) is not None:

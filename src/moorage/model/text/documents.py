@@ -22,6 +22,7 @@ from moorage.model.text.json_text import (
     replace_lone_surrogates,
 )
 from moorage.model.text.positions import JsonPositions, Location, Positions, YamlPositions
+from moorage.model.text.readers import reads_text
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
 from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 
@@ -331,6 +332,7 @@ class ListText(NamedTuple):
     items: list[tuple[bytes, int]]
 
 
+@reads_text("items:\n", "- a: b\n", "  - c\n", "#\n", " ", "-", "\n")
 def split_yaml_list(text: bytes) -> ListText | None:
     """Cut a list into its items, every line and column where it was; None if it is not laid out as kubectl does it.
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from moorage.model.field_error import child_path
 from moorage.model.text.decode_error import DecodeError, Problem
+from moorage.model.text.readers import reads_text
 from moorage.model.text.yaml_text import MAX_DEPTH, json_number
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -20,7 +21,7 @@ _ESCAPES = re.compile(
 )
 _SPACE = re.compile(r"[ \t\r\n]*")
 # A string that is never closed runs to the end: looking for its end again from every later quote would take forever.
-_BRACKET_OR_STRING = re.compile(r'[\[{]|[\]}]|"(?:[^"\\]|\\.)*(?:"|\\?\Z)', re.DOTALL)
+_BRACKET_OR_STRING = re.compile(r'[\[{]|[\]}]|"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 
 
 class JsonValue(NamedTuple):
@@ -50,6 +51,7 @@ def json_type(value: Any) -> str:
     return "null" if value is None else "object"
 
 
+@reads_text("\\\\ud800", "\\\\udc00", "\\\\", "a", '"')
 def replace_lone_surrogates(text: str) -> str:
     """Turn escapes of half a character into escapes of the replacement character, of the same length."""
     if not _SURROGATE_ESCAPE.search(text):
@@ -57,6 +59,7 @@ def replace_lone_surrogates(text: str) -> str:
     return _ESCAPES.sub(lambda escape: "\\ufffd" if escape["lone"] else escape[0], text)
 
 
+@reads_text("{", "[", '"a"', ":", ",", "1", "]", "}", "\\", arguments=("", 1), raises=DecodeError)
 def decode_json_values(text: str, source: str, first_line: int) -> Iterator[JsonValue]:
     """Yield each JSON value of the text. Raises DecodeError where it stops being JSON."""
     _check_depth(text, source, first_line)

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
 from moorage.model.field_error import child_path
+from moorage.model.go.integers import read_int
 from moorage.model.text.alias_places import AliasPlaces
 from moorage.model.text.yaml_text import is_merge
 
@@ -188,10 +189,8 @@ class YamlPositions:
 
     def _child(self, node: Node, step: str) -> _Child | None:
         if isinstance(node, SequenceNode):
-            if step.isdecimal() and int(step) < len(node.value):
-                item = node.value[int(step)]
-                return item, item, node, int(step), ()
-            return None
+            index = read_int(step, 0, len(node.value) - 1)
+            return None if index is None else (node.value[index], node.value[index], node, index, ())
         if not isinstance(node, MappingNode):
             return None
         merged: _Child | None = None

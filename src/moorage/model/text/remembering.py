@@ -20,10 +20,10 @@ def remember_short(maxsize: int) -> Callable[[Callable[..., Answer]], Callable[.
         remembered = lru_cache(maxsize)(function)
 
         @wraps(function)
-        def answer(text: Any, *others: Any) -> Answer:
+        def answer(text: Any, *others: Any, **named: Any) -> Answer:
             if text is not None and len(text) > LONGEST:
-                return function(text, *others)
-            return remembered(text, *others)
+                return function(text, *others, **named)
+            return remembered(text, *others, **named)
 
         return answer
 

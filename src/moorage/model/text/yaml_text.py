@@ -19,6 +19,7 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from yaml._yaml import CParser
 
 from moorage.model.text.decode_error import DecodeError, Problem
+from moorage.model.text.readers import reads_text
 
 JsonScalar = str | int | float | bool | None
 
@@ -45,6 +46,7 @@ class NotJson(ValueError):
     """A scalar YAML knows and JSON does not: infinities and not-a-number. `str()` is Go's name of it."""
 
 
+@reads_text("1", "0", "_", ".", "e", "0x", "-", "+", "a", raises=NotJson)
 def resolve_plain(text: str) -> JsonScalar:
     """Return the value of a plain scalar. Raises NotJson for `.inf`, `.nan` and their kin."""
     if text in WORDS:

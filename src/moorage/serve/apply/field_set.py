@@ -8,8 +8,11 @@ parts. Kubernetes: structured-merge-diff, fieldpath and value. Differs: elements
 
 import json
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
+
+from moorage.model.go.integers import read_int
+from moorage.model.text.readers import reads_text
+from moorage.model.text.remembering import remember_short
 
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 _dump = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
@@ -37,9 +40,10 @@ def _scalar(value: Any) -> str:
     return str(value) if type(value) is int else as_json(value)
 
 
-_text = lru_cache(maxsize=4096)(as_json)
+_text = remember_short(4096)(as_json)
 
 
+@reads_text("f:", "k:", "v:", "i:", "{", "[", '"a"', ":", ",", "1", raises=ValueError)
 def canonical_element(text: str) -> str | None:
     """A path element as this module writes it; None for a kind that a later version may know. Raises ValueError."""
     if len(text) < 2:
@@ -57,11 +61,11 @@ def canonical_element(text: str) -> str | None:
             raise ValueError(f"expected an object: {text}")
         return "k:" + as_json(dict(sorted(keys.items())))
     if kind == "i:":
-        return f"i:{int(rest)}"
+        return f"i:{_index(rest)}"
     return None
 
 
-@lru_cache(maxsize=4096)
+@remember_short(4096)
 def element_order(element: str) -> tuple[Any, ...]:
     """Fields by name, then elements of lists by their values: numbers before text, text before booleans."""
     kind = element[:1]
@@ -71,8 +75,15 @@ def element_order(element: str) -> tuple[Any, ...]:
     if kind == "v":
         return (rank, _value_order(json.loads(element[2:])))
     if kind == "i":
-        return (rank, int(element[2:]))
+        return (rank, _index(element[2:]))
     return (rank if element != "." else -1, element)
+
+
+def _index(text: str) -> int:
+    index = read_int(text)
+    if index is None:
+        raise ValueError(f"expected an index: {text}")
+    return index
 
 
 def _value_order(value: Any) -> tuple[int, Any]:

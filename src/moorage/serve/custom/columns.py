@@ -16,6 +16,7 @@ import msgspec
 from moorage.model.go.integers import read_int
 from moorage.model.go.quoting import go_json
 from moorage.model.text.patterns import Match, Pattern, to_bytes
+from moorage.model.text.readers import reads_text
 from moorage.serve.custom.served_kind import Raw, ServedKind
 from moorage.serve.tables.columns import NAME, Column, Row, Table, human_duration, moment, table
 
@@ -123,6 +124,9 @@ _MAX_PATH = 4_096
 _MAX_VALUES = 2_000
 
 
+@reads_text(
+    ".a", "[0]", "[*]", "..", "[?(@", "==", ")]", "'", '"', "\\", "[", ":", "1", raises=JSONPathError, longest=_MAX_PATH
+)
 def compile_path(text: str) -> Callable[[Any], list[Any]]:
     """Return the function that finds the first value in a document, if there is one. Raises JSONPathError."""
     steps = _steps(text.strip().removeprefix("$"))
@@ -143,7 +147,7 @@ def _steps(text: str) -> list[Step]:
         text = f".{text}"
     steps: list[Step] = []
     raw, at = to_bytes(text), 0
-    while at < len(raw) and raw[at:] != b".":
+    while at < len(raw) and (at < len(raw) - 1 or raw[at:] != b"."):
         match = _TOKEN.match_at(raw, at)
         if match is None:
             raise JSONPathError(f"cannot read {text!r}")

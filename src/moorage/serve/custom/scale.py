@@ -10,6 +10,7 @@ from moorage.admit.subresources.scaling import scale_document
 from moorage.model.api_error import bad_request, failure
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
+from moorage.model.text.readers import reads_text
 from moorage.serve.custom.served_kind import Raw, ServedKind
 
 _GO_TYPES = {dict: "map[string]interface {}", list: "[]interface {}", str: "string", bool: "bool", float: "float64"}
@@ -118,6 +119,7 @@ def text_at(raw: Raw, path: str) -> str:
     return value
 
 
+@reads_text(".", "a")
 def _steps(path: str) -> list[str]:
     return path.removeprefix(".").split(".")
 

@@ -15,6 +15,7 @@ import msgspec
 from moorage.model.api_error import Raw
 from moorage.model.go.integers import read_int
 from moorage.model.go.quoting import go_quote
+from moorage.model.text.readers import reads_text
 from moorage.model.well_known.limits import MAX_REQUEST_BYTES
 from moorage.serve.patch.patch_error import (
     BAD_REQUEST,
@@ -147,6 +148,7 @@ class _Work:
         return copied
 
 
+@reads_text("/", "~0", "~1", "a", raises=_Failed)
 def _steps(path: str) -> list[str] | None:
     parts = path.split("/")
     if len(parts) < 2:
@@ -159,6 +161,7 @@ def _steps(path: str) -> list[str] | None:
     return steps
 
 
+@reads_text("1", "0", "-", "a", raises=_Failed)
 def _index(text: str) -> int:
     number = read_int(text)
     if number is None:

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 import msgspec
 
+from moorage.admit.metadata import validate_field_manager
 from moorage.admit.requester import Requester
 from moorage.admit.subresources.deletion import read_delete_options
 from moorage.model.api_error import ApiError, Raw, bad_request, failure
-from moorage.model.field_error import FieldError, forbidden, invalid, not_supported, required, too_long
+from moorage.model.field_error import FieldError, forbidden, not_supported, required
 from moorage.model.go.integers import UINT64_MAX, read_int
 from moorage.model.go.quoting import go_quote
 from moorage.model.go.times import DurationError, parse_duration
@@ -24,7 +25,6 @@ from moorage.serve.pki.authentication import User
 Query = Mapping[str, str]
 
 _is_integer = whole(r"[+-]?[0-9]{1,19}")
-_MAX_MANAGER_LENGTH = 128
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 #: Subresources whose requests end when the client wants.
 _LASTING = frozenset(["attach", "exec", "log", "portforward", "proxy"])
@@ -132,7 +132,7 @@ def write_options(query: Query, manager: str, kind: str, *, applies: bool = Fals
         errors.append(required("fieldManager", "is required for apply patch"))
     if not applies and force is not None and kind == "PatchOptions":
         errors.append(forbidden("force", "may not be specified for non-apply patch"))
-    errors += [*_manager_errors(named), *_dry_run_errors(query)]
+    errors += [*validate_field_manager(named, "fieldManager"), *_dry_run_errors(query)]
     if validation not in (STRICT, WARN, IGNORE):
         errors.append(not_supported("fieldValidation", validation, ("", IGNORE, STRICT, WARN)))
     _refuse(kind, errors)
@@ -193,19 +193,6 @@ def _dry_run_errors(query: Query) -> list[FieldError]:
     if dry_run in ("", "All") or set(dry_run.split(",")) == {"All"}:
         return []
     return [not_supported("dryRun", dry_run.split(","), ("All",))]
-
-
-def _manager_errors(name: str) -> list[FieldError]:
-    errors = []
-    encoded = name.encode("utf-8", "surrogatepass")
-    if len(encoded) > _MAX_MANAGER_LENGTH:
-        errors.append(too_long("fieldManager", _MAX_MANAGER_LENGTH))
-    at = 0
-    for letter in name:
-        if not letter.isprintable():
-            errors.append(invalid("fieldManager", name, f"invalid character U+{ord(letter):04X} (at position {at})"))
-        at += len(letter.encode("utf-8", "surrogatepass"))
-    return errors
 
 
 def _refuse(kind: str, errors: list[FieldError]) -> None:

@@ -37,6 +37,7 @@ from moorage.model.schema.shapes import (
     TimeShape,
     struct_shape,
 )
+from moorage.model.text.readers import reads_text
 from moorage.model.types.meta import TypeMeta
 from moorage.model.types.view import View
 
@@ -206,6 +207,7 @@ class WireError(ValueError):
     """Bytes that are not protobuf."""
 
 
+@reads_text("\x08", "\x01", "\x7f", "\x0a", "\x00", "é", raises=WireError)
 def read_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     at, end = 0, len(message)
     while at < end:

@@ -8,15 +8,16 @@ transformers.
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
 
 from moorage.client.protocol import Object, Raw, WatchEvent
-from moorage.model.api_error import not_acceptable
+from moorage.model.api_error import ApiError, not_acceptable
 from moorage.model.kinds import Kind
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
+from moorage.model.text.remembering import remember_short
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Response
 from moorage.serve.requests.decoding import PROTOBUF
@@ -60,7 +61,8 @@ _is_quality = whole(r"[01](\.[0-9]{0,3})?")
 _OFFERED = "application/json, application/yaml"
 
 
-@lru_cache(maxsize=512)
+@reads_text("application/json", ";", "q=", ",", "as=", "1", ".", "*/*", raises=ApiError)
+@remember_short(512)
 def negotiate(accept: str, *, has_table: bool = True) -> Form:
     """Choose a form. Raises ApiError 406 if the client accepts none."""
     if not accept.strip():

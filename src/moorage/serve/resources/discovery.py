@@ -15,6 +15,7 @@ from moorage import __version__
 from moorage.model.api_error import Raw
 from moorage.model.kinds import OLDER_VERSIONS, Kind, Subresource
 from moorage.model.kubernetes_version import KUBERNETES_MAJOR, KUBERNETES_MINOR, KUBERNETES_VERSION
+from moorage.model.text.readers import reads_text
 from moorage.serve.http.messages import Response
 from moorage.serve.resources.served import BUILT_IN, Resources
 
@@ -47,6 +48,7 @@ def answer_discovery(path: str, accept: str = "", served: Resources = BUILT_IN) 
     return None
 
 
+@reads_text("application/json", ";", "g=", ",", "as=", "*/*", "v=")
 def aggregated_version(accept: str) -> str:
     """Return the version of aggregated discovery that an Accept header prefers to the plain form, or ""."""
     for media_type in accept.split(","):

@@ -12,9 +12,10 @@ import msgspec
 
 from moorage.match.label_selector import Selector, parse_selector
 from moorage.match.requirement import Requirement, SelectorError
-from moorage.model.api_error import Raw, bad_request
+from moorage.model.api_error import ApiError, Raw, bad_request
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind
+from moorage.model.text.readers import reads_text
 from moorage.serve.custom.columns import compile_path, go_text
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.resources.objects import decode
@@ -276,6 +277,7 @@ def compile_selection(kind: Kind, labels: str, fields: str) -> Selection:
 _ESCAPED = frozenset("\\,=")
 
 
+@reads_text("a", "=", "!=", ",", "\\", "==", raises=ApiError)
 def field_terms(text: str) -> list[tuple[str, bool, str]]:
     """Return (field, whether it must be equal, value) for each term. Raises ApiError 400, in Kubernetes' order."""
     terms = []

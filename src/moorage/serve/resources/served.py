@@ -13,6 +13,7 @@ from moorage.model.api_error import ApiError, method_not_supported, no_such_path
 from moorage.model.gates import GateSet, default_gates
 from moorage.model.kinds import COMPONENT_STATUS, KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, CustomKind, Kind, Ref
 from moorage.model.text.patterns import Pattern
+from moorage.model.text.readers import reads_text
 
 Made = TypeVar("Made")
 
@@ -54,6 +55,7 @@ def _position(kind: Kind) -> tuple[int, str, tuple[int, int, int, str], str]:
     return -priority, kind.group, version_priority(kind.version), kind.plural
 
 
+@reads_text("v", "1", "beta", "0")
 def version_priority(version: str) -> tuple[int, int, int, str]:
     """Return the key by which versions are sorted: stable ones, beta, alpha, then names of any other form."""
     match = _VERSION.fullmatch(version)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.serve.pki.authentication import CREDENTIAL_ID, User, account_user_name, service_account_user
 
 #: The issuer of tokens that are kept in Secrets.
@@ -157,6 +158,7 @@ def sign_token(claims: Claims, key: "SigningKey") -> str:
     return f"{signed}.{base64_text(key.sign(signed.encode()))}"
 
 
+@reads_text("a", ".", "=", "-", "ey")
 def read_token(text: str) -> UnverifiedToken | None:
     """Return the parts of a token, None if the text does not have its form."""
     if len(text) > MAX_TOKEN_LENGTH or text.count(".") != 2 or not text.isascii():

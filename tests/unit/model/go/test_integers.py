@@ -8,6 +8,7 @@ from moorage.model.go.integers import (
     fits_int64,
     pow10_float,
     pow10_int64,
+    read_int,
     scale_down,
     scale_up,
     wrap32,
@@ -63,3 +64,29 @@ def test_powers_of_ten() -> None:
     assert pow10_float(-324) == 0.0
     assert pow10_int64(18) == 10**18
     assert pow10_int64(19) == INT64_MIN
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("-0", 0),
+        ("+7", 7),
+        ("0" * 5000 + "7", 7),
+        ("9223372036854775807", INT64_MAX),
+        ("-9223372036854775808", INT64_MIN),
+        ("9223372036854775808", None),
+        ("1" * 5000, None),
+        ("", None),
+        ("-", None),
+        ("1_0", None),
+        (" 1", None),
+        ("٣", None),
+    ],
+)
+def test_integers_of_any_length_are_read_or_refused(text: str, number: int | None) -> None:
+    assert read_int(text) == number
+
+
+def test_integers_are_read_within_a_range() -> None:
+    assert [read_int(text, 0, 255) for text in ("-1", "0", "255", "256")] == [None, 0, 255, None]

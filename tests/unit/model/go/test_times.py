@@ -161,3 +161,35 @@ def test_writing(nanoseconds: int, expected: str) -> None:
 @given(st.integers(-(2**62), 2**62))
 def test_written_durations_can_be_parsed(nanoseconds: int) -> None:
     assert parse_duration(duration_text(nanoseconds)) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("0" * 5000 + "1s", 1_000_000_000),
+        ("0s" * 5000, 0),
+        ("-9223372036854775808ns", -(2**63)),
+        ("0.9223372036854775807s", 922_337_203),
+        ("0.00000000000000000001h", 0),
+        ("." + "0" * 400 + "1h", 0),
+    ],
+)
+def test_long_durations_are_read(text: str, nanoseconds: int) -> None:
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("1" * 5000, "invalid duration"),  # Go gives up on the number before it misses the unit
+        ("1" * 5000 + "s", "invalid duration"),
+        ("9223372036854775808x", "unknown unit"),
+        ("9223372036854775809x", "invalid duration"),
+        ("9223372036854775808ns", "invalid duration"),
+        ("2562048h", "invalid duration"),
+        ("1.", "missing unit"),
+    ],
+)
+def test_durations_that_do_not_fit_are_refused_in_the_words_of_go(text: str, why: str) -> None:
+    with pytest.raises(DurationError, match=f"time: {why}"):
+        parse_duration(text)

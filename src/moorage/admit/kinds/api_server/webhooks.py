@@ -30,6 +30,7 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
 from moorage.model.names import dns1035_label_errors
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types.extension import admission_policies as views
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ _RESERVED = frozenset(
 TEXT, TEXT_OR_NULL = ("string",), ("string", "null_type")
 
 
+@reads_text("a", "_", "1")
 def is_identifier(name: str) -> bool:
     return _is_identifier(name) and name not in _RESERVED
 

@@ -46,6 +46,7 @@ from moorage.model.gates import GateSet
 from moorage.model.go.quoting import GoStruct, go_quote
 from moorage.model.names import byte_length
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types import devices as views
 
 ADMIN_LABEL = "resource.kubernetes.io/admin-access"
@@ -174,6 +175,7 @@ def _validate_share(share: str | None, path: str) -> FieldErrors:
         yield invalid(path, share, NOT_NORMALIZED)
 
 
+@reads_text("a", "0", "-", "{", "}", "urn:uuid:")
 def uuid_complaint(text: str) -> str:
     """Return why text is no UUID in any of its forms, or an empty string. Kubernetes: github.com/google/uuid."""
     size = byte_length(text)

@@ -33,6 +33,7 @@ from moorage.model.field_error import (
 )
 from moorage.model.gates import DRA_CONSUMABLE_CAPACITY
 from moorage.model.names import byte_length
+from moorage.model.text.readers import reads_text
 from moorage.model.types import devices as views
 
 MAX_REQUESTS = 32
@@ -210,6 +211,7 @@ def validate_request_references(references: tuple[str, ...], path: str, names: R
     )
 
 
+@reads_text("a", "/", "-", arguments=("", {}))
 def validate_request_reference(reference: str, path: str, names: RequestNames) -> FieldErrors:
     """Check the name of a request, or of a request and a subrequest."""
     name, *subrequests = reference.split("/")

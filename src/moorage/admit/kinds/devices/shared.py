@@ -24,6 +24,7 @@ from moorage.model.field_error import (
 )
 from moorage.model.names import byte_length, label_value_errors, regex_error
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types.devices import DeviceTaint
 from moorage.model.types.meta import Condition
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE
@@ -117,6 +118,7 @@ def _shortened(key: str, limit: int) -> str:
     return shown.decode("utf-8", "replace")
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ", arguments=("",))
 def validate_pool_name(name: str, path: str) -> FieldErrors:
     if not name:
         yield required(path)
@@ -127,6 +129,7 @@ def validate_pool_name(name: str, path: str) -> FieldErrors:
         yield from (invalid(path, part, message) for message in subdomain_errors(part))
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ", arguments=("",))
 def validate_qualified_name(name: str, path: str) -> FieldErrors:
     """Check `identifier` or `domain/identifier`; names with more slashes pass, as upstream lets them."""
     parts = name.split("/")
@@ -153,6 +156,7 @@ def validate_fully_qualified_name(name: str, path: str) -> FieldErrors:
         yield invalid(path, AsJSON(name), detail)
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ", arguments=("",))
 def _validate_identifier(name: str, path: str) -> FieldErrors:
     if byte_length(name) > MAX_IDENTIFIER:
         yield too_long(path, MAX_IDENTIFIER)

@@ -41,6 +41,7 @@ from moorage.model.go.quoting import go_quote
 from moorage.model.names import byte_length
 from moorage.model.quantity import Quantity
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types.devices import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
@@ -161,6 +162,7 @@ def _validate_string(value: str, path: str) -> FieldErrors:
         yield too_long(path, MAX_VALUE_BYTES)
 
 
+@reads_text("1", "0", ".", "-", "+", "a", arguments=("",))
 def _validate_version(value: str, path: str) -> FieldErrors:
     if not _is_version(value):
         yield invalid(path, value, NOT_A_VERSION)

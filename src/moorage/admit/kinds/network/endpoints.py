@@ -26,6 +26,7 @@ from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import dns1123_label_errors, dns1123_subdomain_errors, label_value_errors
 from moorage.model.schema.conversion import convert_view
+from moorage.model.text.readers import reads_text
 from moorage.model.types import networking as slices
 from moorage.model.types.core import EndpointAddress, EndpointPort, Endpoints, EndpointSubset
 from moorage.model.types.meta import ObjectMeta
@@ -78,6 +79,7 @@ def _validate_address(address: EndpointAddress, path: str) -> FieldErrors:
     yield from validate_endpoint_ip(address.ip, f"{path}.ip")
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x")
 def _parsed(text: str) -> IPv4Address | IPv6Address | None:
     """Return the address; an IPv4 address that is written as an IPv6 one is an IPv4 address, as in Go."""
     try:
@@ -204,6 +206,7 @@ def _validate_canonical(address: str, path: str) -> list[FieldError]:
     return [field.invalid(path, address, f'must be in canonical form ("{parsed}")')]
 
 
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ", arguments=("",))
 def _validate_domain(name: str, path: str) -> list[FieldError]:
     if not name:
         return [field.required(path)]

@@ -18,6 +18,7 @@ from moorage.model.go import times
 from moorage.model.go.integers import read_int
 from moorage.model.go.times import TIME_PATTERN
 from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
     return year_of_era + era * 400 + (month <= 2), month, day_of_year - (153 * shifted + 2) // 5 + 1
 
 
+@reads_text("2020-01-01", "T", "10:00:00", ".", "0", "Z", "+01:00")
 def parse_timestamp(text: str) -> Timestamp | None:
     """Return an RFC 3339 timestamp, or None; raises if it is one, but of the year 0."""
     match = _PARTS.match(text) if _is_time(text) else None
@@ -145,6 +147,7 @@ def offset_in_zone(timestamp: Timestamp, zone: str) -> int:
     return 0 if offset_then is None else int(offset_then.total_seconds())
 
 
+@reads_text("1", "0", "-", "+", "x", raises=CelError)
 def _atoi(text: str) -> int:
     number = read_int(text)
     if number is None:

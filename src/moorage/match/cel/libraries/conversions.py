@@ -16,6 +16,7 @@ from moorage.match.cel.types import BOOL, DOUBLE, DURATION, INT, STRING, TIMESTA
 from moorage.match.cel.values import CelError, Duration, Timestamp, UInt, type_of_value
 from moorage.model.go.integers import INT64_MAX, UINT64_MAX, read_int
 from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 
 _is_double = whole(r"(?i)[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)")
 _is_hex_double = whole(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
@@ -40,6 +41,7 @@ def _int_from_uint(value: UInt) -> int:
     return int(value)
 
 
+@reads_text("1", "0", "-", "x", raises=CelError)
 def _int_from_string(text: str) -> int:
     if (value := read_int(text)) is not None:
         return value
@@ -64,6 +66,7 @@ def _uint_from_double(value: float) -> UInt:
     return UInt(int(value))
 
 
+@reads_text("1", "0", ".", "e", "-", "inf", "0x", "p", "f", raises=CelError)
 def _double_from_string(text: str) -> float:
     if _is_double(text):
         value = float(text)

@@ -32,6 +32,7 @@ from moorage.match.cel.functions import (
 from moorage.match.cel.types import CIDR, IP, Type
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.go.quoting import go_quote as quote
+from moorage.model.text.readers import reads_text
 
 _PARSE_ERROR = "network address parse error during conversion from string: "
 # An address has 4 or 16 bytes; the estimate counts them as if they were characters.
@@ -134,6 +135,7 @@ class Prefix(OpaqueValue):
         return Prefix(self.address, min(self.bits, other.bits)).contains(other.address)
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x", raises=AddressError)
 def parse_address(text: str) -> Address:
     """Return the address in `text`. The first `.`, `:` or `%` decides which grammar applies."""
     for char in text:
@@ -146,6 +148,7 @@ def parse_address(text: str) -> Address:
     raise _error(text, "unable to parse IP")
 
 
+@reads_text("0", "1", "255", ".", ":", "::", "/", "%", "f", "x", raises=AddressError)
 def parse_prefix(text: str) -> Prefix:
     """Return the network in `text`, `<address>/<bits>`; zones are not allowed."""
     head, slash, bits_text = text.rpartition("/")

@@ -33,6 +33,7 @@ from moorage.model.names import (
     label_value_errors,
 )
 from moorage.model.text.patterns import Pattern, whole
+from moorage.model.text.readers import reads_text
 
 _MAX_PATTERN_LENGTH = 128
 _is_uuid = whole(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
@@ -85,6 +86,7 @@ def _is_date(text: str) -> bool:
     return True
 
 
+@reads_text("2020-01-01", "t", "10:00:00", ".", "0", "z", "+01:00")
 def _is_datetime(text: str) -> bool:
     parts = text.lower().split("t")
     if len(parts) < 2 or not _is_date(parts[0]):

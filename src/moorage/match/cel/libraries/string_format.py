@@ -17,6 +17,7 @@ from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import CelError, CelMap, Duration, Timestamp, UInt, require_result_size, type_of_value
 from moorage.model.go.integers import read_int
 from moorage.model.go.quoting import go_quote
+from moorage.model.text.readers import reads_text
 
 _DEFAULT_PRECISION = 6
 _LARGEST_NUMBER = 1_000_000  # larger widths and precisions are refused by Go's formatter
@@ -110,6 +111,7 @@ def _read_clause(text: str, position: int) -> tuple[Clause, int]:
     return Clause(verb, precision), position + 1
 
 
+@reads_text("1", "0", "f", ".", arguments=(0,), raises=FormatError)
 def _read_precision(text: str, start: int) -> tuple[int, int]:
     end = start
     while end < len(text) and text[end] in "0123456789":

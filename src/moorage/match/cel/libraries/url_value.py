@@ -16,6 +16,7 @@ from moorage.match.cel.libraries.ip_address import AddressError, parse_address
 from moorage.match.cel.types import URL, Type
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue
 from moorage.model.go.quoting import go_quote
+from moorage.model.text.readers import reads_text
 
 _HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
 _DECIMAL = frozenset(b"0123456789")
@@ -132,6 +133,7 @@ class ParsedURL(OpaqueValue):
         return out + escape(self.host, HOST)
 
 
+@reads_text("http", "://", "a", "/", "%41", "%", "?", "&", "=", ":", "@", "[", "]", "#", raises=URLError)
 def parse_request_uri(text: str) -> ParsedURL:
     """Return an absolute URL or absolute path, without regard to fragments."""
     try:
@@ -140,6 +142,7 @@ def parse_request_uri(text: str) -> ParsedURL:
         raise URLError(f"parse {go_quote(text)}: {error}") from None
 
 
+@reads_text("http", "://", "a", "/", "%41", "%", "?", "&", "=", ":", "@", "[", "]", "#", raises=URLError)
 def parse_url(text: str) -> ParsedURL:
     head, _, fragment = text.partition("#")
     try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moorage.match.cel.types import DYN, Type
+from moorage.model.text.readers import reads_text
 
 if TYPE_CHECKING:
     from moorage.match.cel.functions import Overload
@@ -241,6 +242,7 @@ def make_room(levels: int) -> None:
             sys.setrecursionlimit(frames)
 
 
+@reads_text("(", ")", "[", "?", "a")
 def nesting(source: str) -> int:
     """Return how deeply a parser will nest, at most: brackets (those in strings count too) and ternaries."""
     depth = deepest = 0

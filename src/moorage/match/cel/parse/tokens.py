@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from moorage.match.cel.parse.syntax import Issue, Literal, Node, Source
+from moorage.model.text.readers import reads_text
 
 _ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"
 _STRING = (
@@ -59,6 +60,7 @@ class Token(NamedTuple):
     position: int
 
 
+@reads_text("a", "1", ".", '"', "'", '"""', "\\", "(", "]", " ", "`", "r'''", "0x", "e", "//", "\n")
 def tokenize(text: str) -> tuple[list[Token], list[tuple[int, str]]]:
     """Return all tokens, ending with one of kind `eof`, and where which stretches of text are no tokens."""
     tokens: list[Token] = []
