@@ -7,7 +7,6 @@ must be allowed by itself. Kubernetes: the authorizer interface, the union of au
 authorizer, the request info resolver, the impersonation filter.
 """
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 from urllib.parse import unquote
@@ -16,6 +15,7 @@ from moorage.match.label_selector import parse_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.go.quoting import go_quote
+from moorage.model.text.patterns import whole
 from moorage.model.types.policy import PolicyRule
 from moorage.serve.http.messages import IMPERSONATION, SEPARATOR, Query, Request, is_flag_set
 from moorage.serve.pki.authentication import (
@@ -175,12 +175,12 @@ def _name_in_selector(request: Request) -> str:
     return "" if name in (".", "..") or "/" in name or "%" in name else name
 
 
-_NUMBER = re.compile(r"[+-]?[0-9]{1,19}\Z")
+_is_number = whole(r"[+-]?[0-9]{1,19}")
 
 
 def _is_readable(query: Query) -> bool:
     """Return whether the other parameters of a list can be read; else Kubernetes does not look at any of them."""
-    if any(text and not _NUMBER.match(text) for text in map(query.get, ("limit", "timeoutSeconds"))):
+    if any(text and not _is_number(text) for text in map(query.get, ("limit", "timeoutSeconds"))):
         return False
     try:
         parse_selector(query.get("labelSelector"))

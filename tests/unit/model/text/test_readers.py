@@ -14,7 +14,7 @@ _OWN = "text of our own"
 _OPERATOR = "the operator's flag or file"
 #: Functions that read a text and are not registered, and why not.
 _ALLOWED = {
-    "admit/kinds/api_server/certificates.py": {"_decoded": _BASE64},
+    "admit/kinds/api_server/certificates.py": {"decoded": _BASE64},
     "admit/kinds/api_server/custom_objects.py": {"_nested": _ONE_PASS},
     "admit/prepare/service_allocator.py": {"ServiceAllocator._check": "an address that has been validated"},
     "client/http_wire.py": {"_revision": "twenty characters at most"},
