@@ -253,6 +253,6 @@ def test_resources_at_pod_level_that_are_being_resized_count_likewise() -> None:
     free = bench.scheduler.cluster.nodes.free("cpu")
     for wanted, has, left in (("3", "2", 1000), ("2", "3", 1000), ("2", "2", 2000)):
         status = {"resources": {"requests": {"cpu": has}}, "allocatedResources": {"cpu": has}}
-        spec = {"resources": {"requests": {"cpu": wanted}}, "nodeName": "n1"}
+        spec: Raw = {"resources": {"requests": {"cpu": wanted}}, "nodeName": "n1"}
         bench.tell(pod(metadata={"generation": 2}, status=status, **spec))
         assert free[0] == left
