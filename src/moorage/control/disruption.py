@@ -3,20 +3,23 @@
 Keys: budgets, and `pod:` with a pod. Percentages and maxUnavailable count from the replicas that the pods' controllers
 want. A granted eviction counts until the pod is being deleted, or for two minutes. Kubernetes:
 pkg/controller/disruption. Differs: all budgets of a pod are updated, even if it has several; a change of replicas is
-noticed before the pods change; the event about a pod that was not deleted names the budget.
+noticed before the pods change; the event about a pod that was not deleted names the budget; that a pod has several
+budgets is told when its readiness, labels or owner change, not at each change.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework import workloads
-from moorage.control.framework.actions import NOTHING, Action, Plan, Raw, Report, note, patch_status, warn
+from moorage.control.framework.actions import NOTHING, Action, Plan, Raw, note, patch_status, warn
 from moorage.control.framework.controller import Controller
+from moorage.control.framework.pod_tally import PodFacts
+from moorage.control.framework.steps import Steps, finish, in_parts
 from moorage.control.framework.world import World, controller_of
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.types.meta import LabelSelector, OwnerReference
+from moorage.model.types.meta import LabelSelector
 from moorage.model.types.pod import Pod, PodCondition
 from moorage.model.types.policy import PodDisruptionBudgetSpec
 
@@ -29,42 +32,56 @@ class CannotExpect(Exception):
 
 
 class Expected(NamedTuple):
-    """Expected and desired healthy pods. `unmanaged`: names of pods without a controller, not counted."""
+    """Expected and desired healthy pods. `unmanaged`: there are pods without a controller, which do not count."""
 
     pods: int
     healthy: int
-    unmanaged: Sequence[str] = ()
+    unmanaged: bool = False
 
 
-def expected_pods(spec: PodDisruptionBudgetSpec, pods: Sequence[Object], world: World) -> Expected:
+#: Facts of the pods that a budget selects, and how many have them.
+Selected = Sequence[tuple[PodFacts, int]]
+
+
+def selected_pods(budget: Object, world: World) -> Steps[Selected]:
+    """Return the pods of a budget: labels that many pods share are looked at once."""
+    selected: list[tuple[PodFacts, int]] = []
+    for part in in_parts(list(world.tally_of_namespace(budget.namespace).items())):
+        selected += (counted for counted in part if budget_selects(budget, dict(counted[0].labels)))
+        yield
+    return selected
+
+
+def expected_pods(budget: Object, pods: Selected, world: World) -> Expected:
     """Return the expected pods of a budget. Raises CannotExpect."""
+    spec: PodDisruptionBudgetSpec = budget.view.spec
     if spec.maxUnavailable is not None:
-        expected, unmanaged = _wanted_replicas(pods, world)
+        expected, unmanaged = _wanted_replicas(budget, pods, world)
         return Expected(
             expected, max(0, expected - workloads.scaled(spec.maxUnavailable, expected, up=True)), unmanaged
         )
     if isinstance(spec.minAvailable, int):
-        return Expected(len(pods), spec.minAvailable)
+        return Expected(sum(count for _, count in pods), spec.minAvailable)
     if spec.minAvailable is not None:
-        expected, unmanaged = _wanted_replicas(pods, world)
+        expected, unmanaged = _wanted_replicas(budget, pods, world)
         return Expected(expected, workloads.scaled(spec.minAvailable, expected, up=True), unmanaged)
     return Expected(0, 0)
 
 
-def _wanted_replicas(pods: Sequence[Object], world: World) -> tuple[int, list[str]]:
-    scales: dict[str, tuple[str, int]] = {}
-    unmanaged: list[str] = []
-    for pod in pods:
-        owner = controller_of(pod.view.metadata)
-        if owner is None:
-            unmanaged.append(pod.name)
-        elif owner.uid not in scales:
-            scales[owner.uid] = _scale_of(owner, pod, world)
-    return sum(dict(scales.values()).values()), unmanaged  # pods of several owners may have the same scale
+def _wanted_replicas(budget: Object, pods: Selected, world: World) -> tuple[int, bool]:
+    """Return the replicas that the owners of pods want, and whether there are pods without an owner."""
+    owners = {facts.owner for facts, _ in pods}
+    scales = dict(_scale_of(budget, uid, world) for uid in sorted(owners - {""}))
+    return sum(scales.values()), "" in owners  # pods of several owners may have the same scale
 
 
-def _scale_of(owner: OwnerReference, pod: Object, world: World) -> tuple[str, int]:
-    """Return the UID and the replicas of the topmost controller. Raises CannotExpect."""
+def _scale_of(budget: Object, uid: str, world: World) -> tuple[str, int]:
+    """Return the UID and the replicas of the topmost controller of the pods of an owner. Raises CannotExpect."""
+    owned = world.first_owned(KINDS.POD, uid)
+    pod = next((pod for pod in owned if budget_selects(budget, pod.view.metadata.labels)), None)
+    owner = controller_of(pod.view.metadata) if pod is not None else None
+    if pod is None or owner is None:
+        return uid, 0  # they are gone since they were counted
     kind = KINDS.get((owner.apiVersion, owner.kind))
     if kind is None:
         raise CannotExpect(f'no matches for kind "{owner.kind}" in version "{owner.apiVersion}"')
@@ -93,14 +110,15 @@ class Disrupted(NamedTuple):
     again_after: float | None
 
 
-def disrupted_pods(budget: Object, pods: Sequence[Object], now: float) -> Disrupted:
-    granted = budget.view.status.disruptedPods
+def disrupted_pods(budget: Object, world: World, now: float) -> Disrupted:
     kept: dict[str, str] = {}
     late: list[Object] = []
     soonest: float | None = None
-    for pod in pods if granted else ():
-        when = granted.get(pod.name)
-        if when is None or pod.view.metadata.deletionTimestamp is not None:
+    for name, when in budget.view.status.disruptedPods.items():
+        pod = world.get(KINDS.POD, f"{budget.namespace}/{name}")
+        if pod is None or not budget_selects(budget, pod.view.metadata.labels):
+            continue
+        if pod.view.metadata.deletionTimestamp is not None:
             continue
         left = (seconds_of(when) or 0.0) + DELETION_TIMEOUT - now
         if left < 0:
@@ -112,14 +130,15 @@ def disrupted_pods(budget: Object, pods: Sequence[Object], now: float) -> Disrup
     return Disrupted(kept, late, None if soonest is None else soonest + 0.001)
 
 
-def healthy_pods(pods: Sequence[Object], disrupted: Disrupted, now: float) -> int:
-    return sum(
-        1
-        for pod in pods
-        if pod.view.metadata.deletionTimestamp is None
-        and not (seconds_of(disrupted.pods.get(pod.name)) or 0.0) + DELETION_TIMEOUT > now
-        and workloads.ready_condition(pod.view) is not None
+def healthy_pods(budget: Object, pods: Selected, disrupted: Disrupted, world: World, now: float) -> int:
+    """Count the pods that are ready and stay: not those whose eviction was granted."""
+    ready = sum(count for facts, count in pods if facts.ready_since is not None and not facts.is_leaving)
+    granted = (
+        world.get(KINDS.POD, f"{budget.namespace}/{name}")
+        for name, when in disrupted.pods.items()
+        if (seconds_of(when) or 0.0) + DELETION_TIMEOUT > now
     )
+    return ready - sum(pod is not None and workloads.ready_condition(pod.view) is not None for pod in granted)
 
 
 def budget_status(budget: Object, expected: Expected, healthy: int, disrupted: Disrupted, now: float) -> Raw:
@@ -178,28 +197,29 @@ class DisruptionController(Controller):
         keys = [_POD_KEY + new.key] if new is not None and _stale_condition(new.view) is not None else []
         if _is_same(old, new) or not world.has_any(KINDS.POD_DISRUPTION_BUDGET, changed.namespace):
             return keys
-        labels = [one.view.metadata.labels for one in (old, new) if one is not None]
-        for budget in world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, changed.namespace):
-            if any(budget_selects(budget, each) for each in labels):
-                keys.append(budget.key)
-        return keys
+        budgets = dict.fromkeys(budgets_of(new, world)) if new is not None else {}
+        if len(budgets) > 1 and new is not None and not keys:
+            keys.append(_POD_KEY + new.key)
+        if old is not None and (new is None or old.view.metadata.labels != new.view.metadata.labels):
+            budgets |= dict.fromkeys(budgets_of(old, world))
+        return [*keys, *budgets]
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return finish(self.steps(key, world, now))
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
         if key.startswith(_POD_KEY):
-            return _clean_pod(world.get(KINDS.POD, key[len(_POD_KEY) :]), now)
+            pod = world.get(KINDS.POD, key[len(_POD_KEY) :])
+            return NOTHING if pod is None else _reconcile_pod(pod, world, now)
         budget = world.get(KINDS.POD_DISRUPTION_BUDGET, key)
         if budget is None:
             return NOTHING
-        pods = [
-            pod
-            for pod in world.in_namespace(KINDS.POD, budget.namespace)
-            if budget_selects(budget, pod.view.metadata.labels)
-        ]
+        pods = yield from selected_pods(budget, world)
         actions: list[Action] = []
         if not pods:
             actions.append(note(budget, "NoPods", "No matching pods found"))
         try:
-            expected = expected_pods(budget.view.spec, pods, world)
+            expected = expected_pods(budget, pods, world)
         except CannotExpect as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             actions.append(warn(budget, "CalculateExpectedPodCountFailed", text))
@@ -207,13 +227,11 @@ class DisruptionController(Controller):
         if expected.unmanaged:
             text = _UNMANAGED.replace("{selector}", _selector_text(budget.view.spec.selector))
             actions.append(warn(budget, "UnmanagedPods", text))
-        disrupted = disrupted_pods(budget, pods, now)
+        disrupted = disrupted_pods(budget, world, now)
         text = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
         actions += [warn(pod, "NotDeleted", text) for pod in disrupted.not_deleted]
-        healthy = healthy_pods(pods, disrupted, now)
+        healthy = healthy_pods(budget, pods, disrupted, world, now)
         written = workloads.status_update(budget, budget_status(budget, expected, healthy, disrupted, now))
-        if written:
-            actions += _shared(budget, pods, world)
         return Plan((*actions, *written), again_after=disrupted.again_after)
 
 
@@ -221,6 +239,13 @@ def budget_selects(budget: Object, labels: Mapping[str, str]) -> bool:
     """Return whether a budget selects these labels. An absent selector matches nothing, an empty one everything."""
     selector = budget.view.spec.selector
     return selector is not None and (selector == _EMPTY_SELECTOR or workloads.selects(selector, labels))
+
+
+def budgets_of(pod: Object, world: World) -> list[str]:
+    """Return the keys of the budgets that select a pod."""
+    labels = pod.view.metadata.labels
+    candidates = world.selecting(KINDS.POD_DISRUPTION_BUDGET, pod.namespace, labels)
+    return [budget.key for budget in candidates if budget_selects(budget, labels)]
 
 
 def _is_same(old: Object | None, new: Object | None) -> bool:
@@ -236,21 +261,16 @@ def _is_same(old: Object | None, new: Object | None) -> bool:
     )
 
 
-def _shared(budget: Object, pods: Sequence[Object], world: World) -> Iterator[Report]:
-    """Report pods with several budgets, for the first of them: they cannot be evicted."""
-    others = [
-        other
-        for other in world.in_namespace(KINDS.POD_DISRUPTION_BUDGET, budget.namespace)
-        if other.name != budget.name
-    ]
-    for pod in pods if others else ():
-        names = [other.name for other in others if budget_selects(other, pod.view.metadata.labels)]
-        if names and budget.name < min(names):
-            text = (
-                f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  '
-                f'Chose "{budget.name}" arbitrarily.'
-            )
-            yield warn(pod, "MultiplePodDisruptionBudgets", text)
+def _reconcile_pod(pod: Object, world: World, now: float) -> Plan:
+    """Tell that a pod has several budgets, so that it cannot be evicted, and clean its conditions."""
+    plan, budgets = _clean_pod(pod, now), budgets_of(pod, world)
+    if len(budgets) < 2:
+        return plan
+    text = (
+        f'Pod "{pod.namespace}"/"{pod.name}" matches multiple PodDisruptionBudgets.  '
+        f'Chose "{min(budgets).rpartition("/")[2]}" arbitrarily.'
+    )
+    return plan._replace(actions=(warn(pod, "MultiplePodDisruptionBudgets", text), *plan.actions))
 
 
 _UNMANAGED = (
@@ -286,9 +306,9 @@ def _stale_condition(pod: Pod) -> PodCondition | None:
     return None
 
 
-def _clean_pod(pod: Object | None, now: float) -> Plan:
-    condition = _stale_condition(pod.view) if pod is not None else None
-    if pod is None or condition is None:
+def _clean_pod(pod: Object, now: float) -> Plan:
+    condition = _stale_condition(pod.view)
+    if condition is None:
         return NOTHING
     left = (seconds_of(condition.lastTransitionTime) or 0.0) + STALE_AFTER - now
     if left > 0:

@@ -12,54 +12,50 @@ from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Plan, Raw
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.deletion_order import pods_to_delete
+from moorage.control.framework.pod_tally import PodFacts
+from moorage.control.framework.steps import Steps, finish, in_parts
 from moorage.control.framework.workloads import Claimed
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import as_label_selector
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.types.meta import LabelSelector
 from moorage.telemetry.metrics import Histogram, exponential_buckets
 
 REPLICA_FAILURE = "ReplicaFailure"
 
 
+def selected_pods(replica_set: Object, world: World) -> list[tuple[PodFacts, int]]:
+    """Return what its pods are, and how many: those that its selector matches."""
+    selector = as_label_selector(replica_set.view.spec.selector)
+    tally = world.tally_of_owner(replica_set.uid)
+    return [(facts, count) for facts, count in tally.items() if workloads.selects(selector, dict(facts.labels))]
+
+
 def replica_set_status(
-    replica_set: Object, pods: Sequence[Object], world: World, now: float, failure: tuple[str, str] | None = None
+    replica_set: Object, pods: Sequence[tuple[PodFacts, int]], now: float, failure: tuple[str, str] | None = None
 ) -> tuple[Raw, float | None]:
-    """Return the status for the active pods, and in how many seconds a ready one becomes available.
+    """Return the status for its pods, and in how many seconds a ready one becomes available.
 
     `failure`: the reason and message why pods could not be created or deleted.
     """
     view = replica_set.view
-    template_labels = view.spec.template.metadata.labels
-    ready, available, again_after = workloads.readiness((pod.view for pod in pods), view.spec.minReadySeconds, now)
+    template = view.spec.template.metadata.labels.items()
+    active = [(facts, count) for facts, count in pods if facts.is_active]
+    ready, available, again_after = workloads.readiness_of(active, view.spec.minReadySeconds, now)
     status = workloads.nonempty(
-        fullyLabeledReplicas=_fully_labelled(template_labels, pods),
+        fullyLabeledReplicas=sum(count for facts, count in active if template <= dict(facts.labels).items()),
         readyReplicas=ready,
         availableReplicas=available,
         observedGeneration=view.metadata.generation,
         conditions=_conditions(replica_set, failure, now),
     )
+    replicas = sum(count for _, count in active)
     if replica_set.kind is KINDS.REPLICATION_CONTROLLER:
-        return {"replicas": len(pods), **status}, again_after
-    terminating = sum(
-        workloads.is_terminating(pod.view) and workloads.selects(view.spec.selector, pod.view.metadata.labels)
-        for pod in world.owned(KINDS.POD, replica_set.uid)
-    )
-    return {"replicas": len(pods), "terminatingReplicas": terminating, **status}, again_after
-
-
-def _fully_labelled(template: dict[str, str], pods: Sequence[Object]) -> int:
-    """Count the pods with all labels of the template; pods that were made from it share theirs."""
-    known: dict[int, bool] = {}
-    count = 0
-    for pod in pods:
-        labels = pod.view.metadata.labels
-        has_all = known.get(id(labels))
-        if has_all is None:
-            has_all = known[id(labels)] = template.items() <= labels.items()
-        count += has_all
-    return count
+        return {"replicas": replicas, **status}, again_after
+    terminating = sum(count for facts, count in pods if facts.is_terminating)
+    return {"replicas": replicas, "terminatingReplicas": terminating, **status}, again_after
 
 
 def _conditions(replica_set: Object, failure: tuple[str, str] | None, now: float) -> list[Raw]:
@@ -100,22 +96,33 @@ class ReplicaSetController(Controller):
         )
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return finish(self.steps(key, world, now))
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
+        """Count pods by their facts; look at each of them only to adopt, to release or to delete some."""
         self._now = now
         replica_set = world.get(self.watches[0], key)
         if replica_set is None:
             return NOTHING
-        view = replica_set.view
-        claimed = _active_pods(replica_set, world)
-        pods, actions = claimed.objects, list[Action](claimed.patches)
-        if view.metadata.deletionTimestamp is None:
-            surplus = len(pods) - workloads.desired_replicas(replica_set)
-            if surplus < 0:
-                actions += self._creates(replica_set, min(-surplus, BURST))
-            elif surplus > 0:
-                actions += self._deletes(replica_set, pods, min(surplus, BURST), world, now)
+        selector = as_label_selector(replica_set.view.spec.selector)
+        pods = selected_pods(replica_set, world)
+        number = sum(count for facts, count in pods if facts.is_active)
+        is_leaving = replica_set.view.metadata.deletionTimestamp is not None
+        actions: list[Action] = []
+        claimed: Claimed | None = None
+        if not workloads.has_all_it_claims(replica_set, selector, world):
+            claimed = yield from _active_pods(replica_set, selector, world)
+            number, actions = len(claimed.objects), list(claimed.patches)
+        surplus = 0 if is_leaving else number - workloads.desired_replicas(replica_set)
+        if surplus < 0:
+            actions += self._creates(replica_set, min(-surplus, BURST))
+        elif surplus > 0:
+            if claimed is None:
+                claimed = yield from _active_pods(replica_set, selector, world)
+            actions += yield from self._deletes(replica_set, claimed.objects, min(surplus, BURST), world, now)
         if actions:
             return Plan(tuple(actions))
-        status, again_after = replica_set_status(replica_set, pods, world, now)
+        status, again_after = replica_set_status(replica_set, pods, now)
         return Plan(workloads.status_update(replica_set, status), again_after)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
@@ -124,8 +131,8 @@ class ReplicaSetController(Controller):
             return ()
         report = workloads.refusal_report(replica_set, action, error)
         message = error.message if isinstance(action, Create) else f"unable to delete pods: {error.message}"
-        pods = _active_pods(replica_set, world).objects
-        status, _ = replica_set_status(replica_set, pods, world, self._now, (report.reason, message))
+        pods = selected_pods(replica_set, world)
+        status, _ = replica_set_status(replica_set, pods, self._now, (report.reason, message))
         return (report, *workloads.status_update(replica_set, status))
 
     def _creates(self, replica_set: Object, count: int) -> list[Action]:
@@ -134,21 +141,28 @@ class ReplicaSetController(Controller):
 
     def _deletes(
         self, replica_set: Object, pods: Sequence[Object], count: int, world: World, now: float
-    ) -> list[Action]:
+    ) -> Steps[list[Action]]:
         related = _related_pods(replica_set, pods, world)
-        chosen = pods_to_delete(pods, related, count, replica_set.view.spec.minReadySeconds, now)
-        if count < len(pods):
-            self._observe_ages(pods, chosen, now)
+        chosen = yield from pods_to_delete(pods, related, count, replica_set.view.spec.minReadySeconds, now)
+        if count < len(pods) and self._age_ratio is not None:
+            yield from self._observe_ages(pods, chosen, self._age_ratio, now)
         return [workloads.delete_pod(replica_set, pod.name, pod.uid) for pod in chosen]
 
-    def _observe_ages(self, pods: Sequence[Object], chosen: Sequence[Object], now: float) -> None:
-        ages = {pod.uid: now - created for pod in pods if (created := _created_if_ready(pod)) is not None}
-        youngest = min(ages.values(), default=0.0)
-        if youngest <= 0 or self._age_ratio is None:
+    def _observe_ages(
+        self, pods: Sequence[Object], chosen: Sequence[Object], ratios: Histogram, now: float
+    ) -> Steps[None]:
+        latest = float("-inf")
+        for part in in_parts(pods):
+            times = (created for pod in part if (created := _created_if_ready(pod)) is not None)
+            latest = max(latest, *times, latest)
+            yield
+        youngest = now - latest
+        if not 0 < youngest < float("inf"):
             return
         for pod in chosen:
-            if pod.uid in ages:
-                self._age_ratio.labels().observe(ages[pod.uid] / youngest)
+            created = _created_if_ready(pod)
+            if created is not None:
+                ratios.labels().observe((now - created) / youngest)
 
 
 class ReplicationControllerController(ReplicaSetController):
@@ -162,10 +176,8 @@ class ReplicationControllerController(ReplicaSetController):
         return None
 
 
-def _active_pods(replica_set: Object, world: World) -> Claimed:
-    return workloads.claim(
-        replica_set, as_label_selector(replica_set.view.spec.selector), KINDS.POD, world, only_active_pods=True
-    )
+def _active_pods(replica_set: Object, selector: LabelSelector | None, world: World) -> Steps[Claimed]:
+    return workloads.claim_in_steps(replica_set, selector, KINDS.POD, world, only_active_pods=True)
 
 
 def _related_pods(replica_set: Object, pods: Sequence[Object], world: World) -> Iterable[Object]:

@@ -7,11 +7,13 @@ of its own pods share their node.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import cmp_to_key
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import cmp_to_key, partial
+from heapq import heappush, heapreplace
+from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
+from moorage.control.framework.steps import Steps, in_parts
 from moorage.control.framework.workloads import available_in, is_active, ready_condition
 from moorage.model.go.times import seconds_of
 from moorage.model.text.patterns import whole
@@ -44,11 +46,14 @@ def deletion_cost(pod: Pod) -> int:
 
 def pods_to_delete(
     pods: Sequence[Object], related: Iterable[Object], count: int, min_ready_seconds: int, now: float
-) -> list[Object]:
+) -> Steps[list[Object]]:
     """Return `count` of the pods, cheapest first. `related`: all pods of the same application, these included."""
     if count >= len(pods):
         return list(pods)
-    on_node = Counter(found.view.spec.nodeName for found in related if is_active(found.view))
+    on_node: Counter[str] = Counter()
+    for part in in_parts(related):
+        on_node.update(found.view.spec.nodeName for found in part if is_active(found.view))
+        yield
 
     def merits(pod: Pod) -> _Merits:
         node, condition = pod.spec.nodeName, ready_condition(pod)
@@ -64,11 +69,43 @@ def pods_to_delete(
         since = seconds_of(condition.lastTransitionTime) if condition is not None else None
         return _Merits(first, since, _restarts(pod), seconds_of(pod.metadata.creationTimestamp), pod.metadata.uid)
 
-    def compare(one: tuple[_Merits, Object], other: tuple[_Merits, Object]) -> int:
-        return _compare(one[0], other[0], now)
+    cheapest = _Cheapest(count, now)
+    place = 0
+    for part in in_parts(pods):
+        for found in part:
+            cheapest.offer(merits(found.view), place, found)
+            place += 1
+        yield
+    return cheapest.ranked()
 
-    ranked = sorted(((merits(found.view), found) for found in pods), key=cmp_to_key(compare))
-    return [found for _, found in ranked[:count]]
+
+class _Cheapest:
+    """The cheapest of the pods that were offered, at most `count`, in a heap with the most expensive on top."""
+
+    def __init__(self, count: int, now: float) -> None:
+        self._count = count
+        self._heap: list[_Dear] = []
+        self._order: Callable[[_Ranked], Any] = cmp_to_key(partial(_compare_ranked, now))
+        self._dear: Callable[[_Ranked], _Dear] = cmp_to_key(lambda one, other: _compare_ranked(now, other, one))
+
+    def offer(self, merits: _Merits, place: int, found: Object) -> None:
+        dear = self._dear((merits, place, found))
+        if len(self._heap) < self._count:
+            heappush(self._heap, dear)
+        elif self._heap and self._heap[0] < dear:
+            heapreplace(self._heap, dear)
+
+    def ranked(self) -> list[Object]:
+        return [found for _, _, found in sorted((dear.obj for dear in self._heap), key=self._order)]
+
+
+#: A pod's merits, its place among the others, which decides between equal ones, and the pod.
+_Ranked = tuple[_Merits, int, Object]
+_Dear = Any  # compares the other way round
+
+
+def _compare_ranked(now: float, one: _Ranked, other: _Ranked) -> int:
+    return _compare(one[0], other[0], now) or one[1] - other[1]
 
 
 def _compare(one: _Merits, other: _Merits, now: float) -> int:

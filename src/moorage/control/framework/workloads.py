@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Create, Delete, Patch, Raw, Report, Update, note, patch_metadata, warn
+from moorage.control.framework.pod_tally import PodFacts
+from moorage.control.framework.steps import Steps, finish, in_parts
 from moorage.control.framework.world import World, controller_of
 from moorage.match.label_selector import Selector, as_label_selector, compile_label_selector
 from moorage.match.requirement import SelectorError
@@ -164,7 +166,12 @@ class Claimed(NamedTuple):
     patches: list[Patch]
 
 
-def claim(
+def claim(owner: Object, selector: LabelSelector | None, kind: Kind, world: World) -> Claimed:
+    """Adopt and release at once, where there are few objects."""
+    return finish(claim_in_steps(owner, selector, kind, world))
+
+
+def claim_in_steps(
     owner: Object,
     selector: LabelSelector | None,
     kind: Kind,
@@ -172,7 +179,7 @@ def claim(
     *,
     only_active_pods: bool = False,
     is_member: Callable[[Object], bool] = lambda found: True,
-) -> Claimed:
+) -> Steps[Claimed]:
     """Adopt orphans that the selector matches, release objects that it no longer matches.
 
     Objects for which `is_member` is false are neither adopted nor kept.
@@ -182,28 +189,45 @@ def claim(
     objects: list[Object] = []
     patches: list[Patch] = []
     selected: dict[int, bool] = {}  # by the identity of labels, which pods of one template share
-    for found in world.owned(kind, owner.uid):
-        if only_active_pods and not is_active(found.view):
-            continue
-        labels = found.view.metadata.labels
-        is_selected = selected.get(id(labels))
-        if is_selected is None:
-            is_selected = selected[id(labels)] = selects(selector, labels)
-        if is_selected and is_member(found):
-            objects.append(found)
-        elif not is_leaving:
-            patches.append(patch_metadata(found, {"ownerReferences": [{"$patch": "delete", "uid": owner.uid}]}))
+    for part in in_parts(world.owned(kind, owner.uid)):
+        for found in part:
+            if only_active_pods and not is_active(found.view):
+                continue
+            labels = found.view.metadata.labels
+            is_selected = selected.get(id(labels))
+            if is_selected is None:
+                is_selected = selected[id(labels)] = selects(selector, labels)
+            if is_selected and is_member(found):
+                objects.append(found)
+            elif not is_leaving:
+                patches.append(patch_metadata(found, {"ownerReferences": [{"$patch": "delete", "uid": owner.uid}]}))
+        yield
     if is_leaving:
         return Claimed(objects, patches)
-    for found in world.orphans_for(kind, owner.namespace, selector):
-        metadata: ObjectMeta = found.view.metadata
-        if metadata.deletionTimestamp is not None or not selects(selector, metadata.labels):
-            continue
-        if (only_active_pods and not is_active(found.view)) or not is_member(found):
-            continue
-        objects.append(found)
-        patches.append(patch_metadata(found, {"ownerReferences": [controller_reference(owner)]}))
+    for part in in_parts(world.orphans_for(kind, owner.namespace, selector)):
+        for found in part:
+            if _may_be_adopted(found, selector, only_active=only_active_pods) and is_member(found):
+                objects.append(found)
+                patches.append(patch_metadata(found, {"ownerReferences": [controller_reference(owner)]}))
+        yield
     return Claimed(objects, patches)
+
+
+def _may_be_adopted(found: Object, selector: LabelSelector | None, *, only_active: bool) -> bool:
+    metadata: ObjectMeta = found.view.metadata
+    if metadata.deletionTimestamp is not None or not selects(selector, metadata.labels):
+        return False
+    return not only_active or is_active(found.view)
+
+
+def has_all_it_claims(owner: Object, selector: LabelSelector | None, world: World) -> bool:
+    """Return whether `claim_in_steps` of active pods would have nothing to adopt and nothing to release."""
+    if owner.view.metadata.deletionTimestamp is not None:
+        return True
+    if any(facts.is_active and not selects(selector, dict(facts.labels)) for facts in world.tally_of_owner(owner.uid)):
+        return False
+    orphans = world.orphans_for(KINDS.POD, owner.namespace, selector)
+    return not any(_may_be_adopted(orphan, selector, only_active=True) for orphan in orphans)
 
 
 class Readiness(NamedTuple):
@@ -212,6 +236,25 @@ class Readiness(NamedTuple):
     ready: int
     available: int
     again_after: float | None
+
+
+def readiness_of(tally: Iterable[tuple[PodFacts, int]], min_ready_seconds: int, now: float) -> Readiness:
+    """Return the readiness of pods that have been counted by their facts."""
+    ready = available = 0
+    waits: list[float] = []
+    for facts, count in tally:
+        if facts.ready_since is None:
+            continue
+        ready += count
+        since = seconds_of(facts.ready_since) if min_ready_seconds > 0 else now
+        if since is None:
+            continue
+        left = since + min_ready_seconds - now if min_ready_seconds > 0 else 0.0
+        if left > 0:
+            waits.append(left)
+        else:
+            available += count
+    return Readiness(ready, available, min(waits, default=None))
 
 
 def readiness(pods: Iterable[Pod], min_ready_seconds: int, now: float) -> Readiness:

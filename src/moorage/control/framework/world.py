@@ -5,9 +5,12 @@ from typing import Any
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
+from moorage.control.framework.pod_tally import Tally, controller_of, facts_for_budgets, facts_for_owner
 from moorage.match.label_selector import as_label_selector
 from moorage.model.kinds import KINDS, CustomKind, Kind
-from moorage.model.types.meta import LabelSelector, ObjectMeta, OwnerReference
+from moorage.model.types.meta import LabelSelector
+
+__all__ = ["World", "controller_of", "telling_label"]
 
 #: An ordered set.
 _Keys = dict[str, None]
@@ -28,6 +31,9 @@ class World:
         self._pods_by_node: dict[str, _Keys] = {}
         #: Pods by namespace and label, only for the labels that the selectors of Services tell.
         self._pods_by_label: dict[tuple[str, str, str], _Keys] = {}
+        #: By the UID of an owner and by namespace, of those that were asked for and have pods.
+        self._tallies_of_owners: dict[str, Tally] = {}
+        self._tallies_of_namespaces: dict[str, Tally] = {}
 
     def get(self, kind: Kind, key: str) -> Object | None:
         """Return an object by `namespace/name`, or by name for cluster-scoped kinds."""
@@ -47,6 +53,44 @@ class World:
     def owned(self, kind: Kind, uid: str) -> list[Object]:
         """Return the objects of a kind whose controller has this UID."""
         return self._found(kind, self._by_owner.get((kind, uid)))
+
+    def first_owned(self, kind: Kind, uid: str) -> Iterator[Object]:
+        """Yield the same objects, one at a time."""
+        objects = self._objects.get(kind, {})
+        return (objects[key] for key in self._by_owner.get((kind, uid), ()))
+
+    def tally_of_owner(self, uid: str) -> Tally:
+        """Return how many pods of an owner have which facts. It is kept from now on: do not change it."""
+        tally = self._tallies_of_owners.get(uid)
+        if tally is None:
+            tally = Tally(facts_for_owner, (pod.view for pod in self.owned(KINDS.POD, uid)))
+            if tally:
+                self._tallies_of_owners[uid] = tally
+        return tally
+
+    def tally_of_namespace(self, namespace: str) -> Tally:
+        """Return how many pods of a namespace have which facts that matter to budgets, kept likewise."""
+        tally = self._tallies_of_namespaces.get(namespace)
+        if tally is None:
+            tally = Tally(facts_for_budgets, (pod.view for pod in self.in_namespace(KINDS.POD, namespace)))
+            if tally:
+                self._tallies_of_namespaces[namespace] = tally
+        return tally
+
+    def _tally(self, known: Object | None, new: Object | None) -> None:
+        """Count a pod as it is now and no longer as it was known here."""
+        for found, by in ((known, -1), (new, 1)):
+            if found is None:
+                continue
+            owner = controller_of(found.view.metadata)
+            if owner is not None and (tally := self._tallies_of_owners.get(owner.uid)) is not None:
+                tally.count(found.view, by)
+                if not tally:
+                    del self._tallies_of_owners[owner.uid]
+            if (tally := self._tallies_of_namespaces.get(found.namespace)) is not None:
+                tally.count(found.view, by)
+                if not tally:
+                    del self._tallies_of_namespaces[found.namespace]
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
         return self._found(kind, self._orphans.get((kind, namespace)))
@@ -99,7 +143,16 @@ class World:
         self.put(kind, delta.old, delta.new)
 
     def put(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        """Put a new object in the place of an old one; either may be absent."""
+        """Put a new object in the place of an old one; either may be absent.
+
+        What is known counts, not the old one: a deletion may show a state that was not seen before.
+        """
+        changed = new or old
+        if changed is None:
+            return
+        old = self._objects.get(kind, {}).get(changed.key)
+        if kind is KINDS.POD and (self._tallies_of_owners or self._tallies_of_namespaces):
+            self._tally(old, new)
         if kind is KINDS.POD and new is not None and old is not None and self._moved(old, new):
             return
         if old is not None:
@@ -195,6 +248,8 @@ class World:
                 indices.append((self._by_selector, (kind, namespace, *telling_label(selector))))
         elif kind is KINDS.SERVICE and view.spec.selector:
             indices.append((self._by_selector, (kind, namespace, *_last(view.spec.selector))))
+        elif kind is KINDS.POD_DISRUPTION_BUDGET and view.spec.selector is not None:
+            indices.append((self._by_selector, (kind, namespace, *telling_label(view.spec.selector))))
         if kind.namespaced:
             indices.append((self._by_namespace, (kind, namespace)))
         if kind is KINDS.POD and view.spec.nodeName:
@@ -211,10 +266,3 @@ def telling_label(selector: LabelSelector | None) -> tuple[str, str]:
 
 def _last(labels: dict[str, str]) -> tuple[str, str]:
     return next(reversed(labels.items()))
-
-
-def controller_of(metadata: ObjectMeta) -> OwnerReference | None:
-    for owner in metadata.ownerReferences:
-        if owner.controller:
-            return owner
-    return None

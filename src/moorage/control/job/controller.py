@@ -12,6 +12,7 @@ from moorage.client.protocol import Object
 from moorage.control.framework import workloads
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Raw, note, warn
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.steps import Steps, finish
 from moorage.control.framework.world import World, controller_of
 from moorage.control.job.accounting import Books, Ending, completed, deadline, ending_of, keep_books, tell_suspension
 from moorage.control.job.pods import TRACKING, is_tracked, new_pod, release
@@ -113,6 +114,9 @@ class JobController(Controller):
         return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return finish(self.steps(key, world, now))
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
         if key.startswith(_POD_KEY):
             return _release_orphan(key.removeprefix(_POD_KEY), world)
         job = world.get(KINDS.JOB, key)
@@ -122,10 +126,12 @@ class JobController(Controller):
             return NOTHING if job is None else _release_all(job, world)
         if _is_managed_elsewhere(job):
             return NOTHING
-        pods = workloads.claim(job, job.view.spec.selector, KINDS.POD, world)
+        pods = yield from workloads.claim_in_steps(job, job.view.spec.selector, KINDS.POD, world)
         if pods.patches:
             return Plan(tuple(_with_finalizer(patch) for patch in pods.patches))
-        return self._sync(key, Situation(job, pods.objects), now)
+        seen = Situation(job, pods.objects)
+        yield from seen.look()
+        return self._sync(key, seen, now)
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         outcome = self._outcomes.pop(key, None)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from moorage.client.protocol import Object
 from moorage.control.framework.deletion_order import pods_to_delete
+from moorage.control.framework.steps import Steps, finish
 from moorage.control.framework.workloads import digits, is_active, is_terminating, ready_condition
 from moorage.control.job.pods import (
     FAIL_INDEX,
@@ -121,6 +122,13 @@ class Situation:
         uncounted = self.status.uncountedTerminatedPods
         self.uncounted_succeeded = frozenset(uncounted.succeeded if uncounted is not None else ())
         self.uncounted_failed = frozenset(uncounted.failed if uncounted is not None else ())
+
+    def look(self) -> Steps[None]:
+        """Look at all pods for each thing that will be asked, one after the other."""
+        for name in ("succeeded", "failed", "failed_indexes", "last_failed"):
+            yield
+            getattr(self, name)
+        yield
 
     @cached_property
     def succeeded(self) -> int:
@@ -318,7 +326,7 @@ def _pending(seen: Situation, count: int) -> list[int]:
 def _surplus(seen: Situation, count: int, now: float) -> list[Object]:
     """Return at least `count` pods to delete; of indexed Jobs also invalid and duplicate indexes."""
     if not seen.is_indexed:
-        return pods_to_delete(seen.active, (), count, 0, now) if count else []
+        return finish(pods_to_delete(seen.active, (), count, 0, now)) if count else []
     by_index: dict[int, list[Object]] = {}
     surplus: list[Object] = []
     for pod in seen.active:
@@ -329,9 +337,9 @@ def _surplus(seen: Situation, count: int, now: float) -> list[Object]:
             by_index.setdefault(index, []).append(pod)
     left: list[Object] = []
     for pods in by_index.values():
-        twins = pods_to_delete(pods, (), len(pods) - 1, 0, now) if len(pods) > 1 else []
+        twins = finish(pods_to_delete(pods, (), len(pods) - 1, 0, now)) if len(pods) > 1 else []
         surplus += twins
         left += [pod for pod in pods if pod not in twins]
     if len(surplus) < count:
-        surplus += pods_to_delete(left, (), count - len(surplus), 0, now)
+        surplus += finish(pods_to_delete(left, (), count - len(surplus), 0, now))
     return surplus

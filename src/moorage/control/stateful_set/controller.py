@@ -11,7 +11,8 @@ from moorage.control.framework import revisions
 from moorage.control.framework.actions import NOTHING, Action, Create, Delete, Patch, Plan, Report, Update, note, warn
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.revisions import RevisionHistory
-from moorage.control.framework.workloads import claim, namespace_is_terminating, status_update
+from moorage.control.framework.steps import Steps, finish, in_parts
+from moorage.control.framework.workloads import claim_in_steps, namespace_is_terminating, status_update
 from moorage.control.framework.world import World
 from moorage.control.stateful_set import members
 from moorage.control.stateful_set.members import ordinal_of, pod_name
@@ -35,10 +36,13 @@ class StatefulSetController(Controller):
         return super().concerns(kind, old, new, world)
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return finish(self.steps(key, world, now))
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
         stateful_set = world.get(KINDS.STATEFUL_SET, key)
         if stateful_set is None:
             return NOTHING
-        claimed = claim(
+        claimed = yield from claim_in_steps(
             stateful_set,
             stateful_set.view.spec.selector,
             KINDS.POD,
@@ -53,7 +57,11 @@ class StatefulSetController(Controller):
             return NOTHING if is_going else Plan(tuple(first), again_after=0.0)
         if history.current is None:
             return NOTHING
-        return _Round(stateful_set, claimed.objects, history, history.current, world, now).plan()
+        yield
+        planned = _Round(stateful_set, claimed.objects, history, history.current, world, now)
+        yield
+        plan = yield from planned.plan()
+        return plan
 
     def refused(self, key: str, action: Action, error: ApiError, world: World) -> Sequence[Action]:
         stateful_set = world.get(KINDS.STATEFUL_SET, key)
@@ -104,24 +112,29 @@ class _Round:
         self.retries = False
         self.makes_claims = False
 
-    def plan(self) -> Plan:
+    def plan(self) -> Steps[Plan]:
         current, update = self.current.name, self.update.name
         status, again_after = members.stateful_set_status(self.found, self.pods, current, update, self.now)
         updates = status_update(self.found, status)
+        yield
         if self.view.metadata.deletionTimestamp is None:
-            self._work()
+            yield from self._work()
             self._forget_history()
         if self.makes_claims and not self.retries:
             again_after = 0.0
         return Plan((*updates, *self.actions), again_after, self.retries)
 
-    def _work(self) -> None:
-        for ordinal, pod in self.replicas.items():
-            waits = self._make(ordinal) if pod is None else self._keep(ordinal, pod)
-            if waits and self.in_order:
-                return
-        for pod in self.condemned:
-            self._fix_claims(pod)
+    def _work(self) -> Steps[None]:
+        for part in in_parts(self.replicas.items()):
+            for ordinal, pod in part:
+                waits = self._make(ordinal) if pod is None else self._keep(ordinal, pod)
+                if waits and self.in_order:
+                    return
+            yield
+        for condemned in in_parts(self.condemned):
+            for pod in condemned:
+                self._fix_claims(pod)
+            yield
         for pod in self.condemned:
             self._dismiss(pod)
             if self.in_order:

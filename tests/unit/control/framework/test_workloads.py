@@ -8,7 +8,8 @@ from tests.virtual_time import BASE
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
 from moorage.control.framework import workloads
-from moorage.control.framework.workloads import available_in, claim, concerned_owners, selects
+from moorage.control.framework.steps import finish
+from moorage.control.framework.workloads import available_in, claim_in_steps, concerned_owners, selects
 from moorage.control.framework.world import World
 from moorage.control.replica_set import ReplicaSetController
 from moorage.match.label_selector import Selector, compile_label_selector
@@ -73,7 +74,7 @@ def test_what_is_claimed() -> None:
     over = seen(pod("over", {"app": "a"}, status={"phase": "Failed"}))
     world = _world(owner, _owned("mine", "a", app="a"), _owned("astray", "a", app="x"), seen(pod("new", {"app": "a"})))
     world.apply(KINDS.POD, Delta(None, over))
-    found = claim(owner, owner.view.spec.selector, KINDS.POD, world, only_active_pods=True)
+    found = finish(claim_in_steps(owner, owner.view.spec.selector, KINDS.POD, world, only_active_pods=True))
     assert [one.name for one in found.objects] == ["mine", "new"]
     assert [(patch.name, patch.patch) for patch in found.patches] == [
         ("astray", {"metadata": {"uid": "astray", "ownerReferences": [{"$patch": "delete", "uid": "a"}]}}),

@@ -7,10 +7,16 @@ from tests.unit.control.workloads import pod, ready, seen
 from tests.virtual_time import BASE
 
 from moorage.client.protocol import Object
-from moorage.control.framework.deletion_order import deletion_cost, pods_to_delete
+from moorage.control.framework import deletion_order
+from moorage.control.framework.deletion_order import deletion_cost
+from moorage.control.framework.steps import finish
 from moorage.model.well_known.annotations import POD_DELETION_COST
 
 _NOW = BASE + 100_000
+
+
+def pods_to_delete(pods: list[Object], related: list[Object], count: int, patience: int, now: float) -> list[Object]:
+    return finish(deletion_order.pods_to_delete(pods, related, count, patience, now))
 
 
 def _pod(name: str, node: str = "n", status: dict[str, Any] | None = None, **metadata: Any) -> Object:
