@@ -37,6 +37,7 @@ class Partition:
     """The keys and changes of one part. `values` is shared by all parts and holds the newest values."""
 
     __slots__ = (
+        "__weakref__",
         "_cooled",
         "_keys",
         "_moved",
@@ -80,6 +81,15 @@ class Partition:
             wake(waiting)
         else:
             _wake_some(list(waiting))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it has neither values nor history, and no listener waits for any."""
+        if self.log or self.waiting or self.listeners:
+            return False
+        if self._moved:
+            self._put_in_order()
+        return not self._keys
 
     # What is there.
 
@@ -154,6 +164,8 @@ class Partition:
                 superseded.append(change.revision)
         self.compacted = self.log[count - 1].revision
         del self.log[:count]
+        if len(self._moved) > FEW + len(self._keys) // 2:  # where nothing is ever listed, only watched
+            self._put_in_order()
         self._cooled = max(0, self._cooled - count)
         return Forgotten(self.name, self.compacted, superseded)
 

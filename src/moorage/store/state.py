@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from moorage.store.partition import Forgotten, Partition
 from moorage.store.protocol import Change, Compacted, FutureRevision, Listener, Listing, Stored
@@ -43,6 +44,10 @@ class State:
         self.ended = False
         self.everywhere = Partition("", self.values)
         self._partitions: dict[str, Partition] = {}
+        # Parts without values and history, such as those of kinds that are not served any more, while a watch has them;
+        # and the revision to which the history of any such part is gone.
+        self._idle: WeakValueDictionary[str, Partition] = WeakValueDictionary()
+        self._idle_since = 0
         self._bounds = bounds or Bounds()
         self._clock = clock
         self._marks: deque[tuple[float, int]] = deque()
@@ -56,22 +61,24 @@ class State:
         name = key[: key.find("/", 1) + 1]
         found = self._partitions.get(name)
         if found is None:
-            found = self._partitions[name] = Partition(name, self.values)
+            found = self._idle.pop(name, None) or Partition(name, self.values, self._idle_since)
+            self._partitions[name] = found
         return found
 
     def parts_of(self, prefix: str) -> list[Partition]:
         end = prefix.find("/", 1) + 1
         if end:
-            part = self._partitions.get(prefix[:end])
+            part = self._partitions.get(prefix[:end]) or self._idle.get(prefix[:end])
             return [part] if part is not None else []
         return [part for name, part in self._partitions.items() if not name or name.startswith(prefix)]
 
     @property
     def oldest(self) -> int:
-        return max([self.floor, *(part.compacted for part in self._partitions.values())])
+        return max([self.floor, self._idle_since, *(part.compacted for part in self._partitions.values())])
 
     def oldest_of(self, prefix: str) -> int:
-        return max([self.floor, *(part.compacted for part in self.parts_of(prefix))])
+        parts = self.parts_of(prefix)
+        return max([self.floor, *(part.compacted for part in parts)] if parts else [self.floor, self._idle_since])
 
     # Reading.
 
@@ -259,6 +266,9 @@ class State:
                 forgotten.append(part.drop(expired))
                 room -= expired
             part.cool()
+            if part.is_idle:
+                self._idle[part.name] = self._partitions.pop(part.name)
+                self._idle_since = max(self._idle_since, part.compacted)
         excess = min(room, sum(len(part.log) for part in parts) - bounds.changes)
         while excess > 0:
             part = max(parts, key=lambda part: len(part.log))

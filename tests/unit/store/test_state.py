@@ -188,3 +188,38 @@ async def test_listeners_hear_only_of_their_kind() -> None:
     driver.put("/storage.k8s.io/csinodes/n1")
     driver.put("/storage.k8s.io/storageclasses/fast")
     assert [change.key for change in heard] == ["/storage.k8s.io/storageclasses/fast"]
+
+
+def test_a_part_without_values_and_history_is_forgotten() -> None:
+    driver = Driver(Bounds(age=10.0))
+    for number in range(300):
+        driver.put(f"/things{number}.example.com/default/a")
+        driver.remove(f"/things{number}.example.com/default/a")
+        driver.clock.now += 5.0
+    driver.put("/pods/default/a")
+    assert len(driver.state._partitions) < 10
+    assert not driver.state._idle
+    with pytest.raises(Compacted):  # what happened there is not known any more
+        StateWatch(driver.state, "/things0.example.com/", 1)
+
+
+async def test_a_watch_goes_on_when_its_part_is_forgotten_and_comes_again() -> None:
+    driver = Driver(Bounds(age=10.0))
+    driver.put("/things/default/a")
+    driver.remove("/things/default/a")
+    watch = StateWatch(driver.state, "/things/", driver.state.revision)
+    driver.clock.now = 100.0
+    for _ in range(3):
+        driver.put("/pods/default/a")
+        driver.clock.now += 100.0
+    assert "/things/" not in driver.state._partitions
+    driver.put("/things/default/b")
+    assert [change.key for change in await watch.next()] == ["/things/default/b"]
+
+
+def test_keys_that_come_and_go_are_not_kept_where_nothing_is_listed() -> None:
+    driver = Driver(Bounds(changes=100))
+    for number in range(20_000):
+        driver.put(f"/pods/default/{number}")
+        driver.remove(f"/pods/default/{number}")
+    assert len(driver.state.partition("/pods/")._moved) < 5_000
