@@ -1,14 +1,18 @@
 """Count and time the requests of the API server. Kubernetes: apiserver's endpoints/metrics."""
 
+from collections.abc import Container
 from typing import NamedTuple
 
 from moorage.model.kinds import Kind
-from moorage.telemetry.metrics import Count, Distribution, Metrics
+from moorage.telemetry.metrics import Count, Distribution, Labels, Metrics
 
 _BUCKETS = (
     *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3),
     *(4, 5, 6, 8, 10, 15, 20, 30, 45, 60),
 )
+
+
+_RESOURCE = ("group", "version", "resource")
 
 
 class Asked(NamedTuple):
@@ -70,6 +74,16 @@ class ApiServerMetrics:
         """Return where requests with these labels are counted."""
         known = self._known[asked, code] = (self._total.labels(*asked, str(code)), self._seconds.labels(*asked))
         return known
+
+    def keep_resources(self, served: Container[Labels]) -> None:
+        """Forget the series of resources other than these, each with group, version and plural."""
+
+        def is_gone(resource: Labels) -> bool:
+            return bool(resource[2]) and resource not in served
+
+        for family in (self._total, self._seconds, self._long_running, self.watch_events):
+            family.forget_where(_RESOURCE, is_gone)
+        self._known = {key: known for key, known in self._known.items() if not is_gone(key[0][2:5])}
 
     def long_running(self, asked: Asked) -> Count:
         return self._long_running.labels(asked.verb, *asked[2:])

@@ -10,6 +10,7 @@ import resource
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -108,6 +109,12 @@ class _Labelled(Family, Generic[_Child]):
 
     def forget(self, *values: str) -> None:
         self._children.pop(values, None)
+
+    def forget_where(self, labels: Labels, is_gone: Callable[[Labels], bool]) -> None:
+        """Forget the children of things that are gone, given the values of some of their labels."""
+        value_of = itemgetter(*map(self.label_names.index, labels))
+        for values in [values for values in self._children if is_gone(value_of(values))]:
+            del self._children[values]
 
 
 class Gauge(_Labelled[Count]):

@@ -298,9 +298,12 @@ class LoopbackClient:
     def _observe(self, verb: str, ref: Ref, subresource: str, code: int, seconds: float, err: str) -> None:
         kind, namespace, name = ref
         key = (verb, kind.api_version, kind.plural, subresource, bool(name), bool(namespace), code)
-        total, durations = self._counted.get(key) or self._count(key, ref)
-        total.value += 1
-        durations.observe(seconds)
+        if isinstance(kind, CustomKind):  # whose series go with its definition
+            self._api.metrics.observe(asked_of(verb, kind, namespace, name, subresource), code, seconds)
+        else:
+            total, durations = self._counted.get(key) or self._count(key, ref)
+            total.value += 1
+            durations.observe(seconds)
         if LOG.enabled(REFUSALS):
             path = "/".join(filter(None, (collection_path(kind, namespace), name, subresource)))
             log_in_process(verb, path, seconds, self.manager, code, err)

@@ -71,6 +71,8 @@ class Api(Registry):
         )
         self.store, self.directory, self.quotas = store, directory, quotas
         self.resources = Resources(gates)
+        self._served: frozenset[tuple[str, str, str]] = frozenset(self.resources.table)
+        self.resources.when_changed(self._served_others)
         self.definitions = Definitions(self)
         self.roles = RoleIndex()
         for kind in RBAC_KINDS:
@@ -82,6 +84,12 @@ class Api(Registry):
         self.authenticator = Authenticator(fixed_tokens or {}, self.tokens, looks_twice=store.is_shared)
         self.open_watches: set[Watch] = set()
         self.pages = PageAges()
+
+    def _served_others(self) -> None:
+        """Forget the metrics of custom kinds that are not served any more."""
+        before, self._served = self._served, frozenset(self.resources.table)
+        if not before <= self._served:
+            self.metrics.keep_resources(self._served)
 
     async def start(self) -> None:
         await self.directory.load()
