@@ -1,6 +1,6 @@
 """Hold the cluster: nodes, the pods on them, and the counts that follow both; nothing is rebuilt per pod."""
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 
 import numpy as np
@@ -106,10 +106,11 @@ class Cluster:
         self.shapes.append(shape)
         return shape
 
-    def retire_shapes(self, kept: Collection[Shape]) -> None:
+    def retire_shapes(self, kept: Collection[Shape]) -> Set[Shape]:
         """Forget shapes without pods, except those in `kept`: StatefulSets make one per pod.
 
-        With them go what only they had: their label classes, their terms, resources that no node has either.
+        With them go what only they had: their label classes, their terms, resources that no node has either. Returns
+        the shapes that are forgotten.
         """
         retired = {shape for shape in self.shapes if not shape.slots}.difference(kept)
         self.shapes = [shape for shape in self.shapes if shape not in retired]
@@ -118,6 +119,7 @@ class Cluster:
         self.affinity_terms.forget(retired)
         self.nodes.forget_resources()
         self.storage.attachments.forget_drivers()
+        return retired
 
     def refresh(self, record: PodRecord) -> Shape:
         """Return the shape of a pod without a node, which changes with its claims."""

@@ -15,6 +15,7 @@ from moorage.columns.slots import NamedArrays, SlotArray
 from moorage.model.go.integers import add64
 
 _FEW = 64
+_FEW_ARRAYS = 64
 _SHARE = 16  # if more than one slot in this many changed, adding up all is quicker
 
 
@@ -26,6 +27,7 @@ class PriorityLevels:
         self._levels: dict[int, NamedArrays] = {}
         self._largest: dict[int, dict[str, int]] = {}
         self._position = -1
+        self._needed = 0  # arrays after the last rebuild
 
     def below(self, priority: int) -> Iterator[tuple[int, Mapping[str, SlotArray]]]:
         """Yield the levels below a priority, lowest first."""
@@ -58,7 +60,9 @@ class PriorityLevels:
         changed = changes.since(self._position)
         self._position = changes.position
         stale = None if changed is None else dict.fromkeys(changed)
-        if stale is None or len(stale) > _FEW + self._cluster.nodes.slots.capacity // _SHARE:
+        arrays = sum(map(len, self._levels.values()))
+        is_crowded = arrays > 2 * self._needed + _FEW_ARRAYS  # with those of priorities and resources that are gone
+        if stale is None or is_crowded or len(stale) > _FEW + self._cluster.nodes.slots.capacity // _SHARE:
             self._rebuild()
             return
         for slot in stale:
@@ -68,7 +72,8 @@ class PriorityLevels:
                     array.values[slot] = add64(array.values.item(slot), amount)
 
     def _rebuild(self) -> None:
-        self._clear(slice(None))
+        self._levels.clear()
+        self._largest.clear()
         for shape in self._cluster.shapes:
             if not shape.slots:
                 continue
@@ -76,11 +81,12 @@ class PriorityLevels:
             pods = np.fromiter(shape.slots.values(), np.int64, len(shape.slots))
             for array, amount in self._load(shape):
                 array.values[slots] += pods * amount
+        self._needed = sum(map(len, self._levels.values()))
 
-    def _clear(self, slots: int | slice) -> None:
+    def _clear(self, slot: int) -> None:
         for level in self._levels.values():
             for array in level.values():
-                array.values[slots] = 0
+                array.values[slot] = 0
 
     def _load(self, shape: Shape) -> Iterator[tuple[SlotArray, int]]:
         """Yield what one pod of the shape adds to which arrays."""

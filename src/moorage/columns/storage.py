@@ -347,7 +347,10 @@ class Storage:
 
     def _forget(self, pod: str) -> tuple[VolumeDecision, ...]:
         decisions = self.decisions.pop(pod, ())
-        self._relied_on.subtract(map(_subject, decisions))
+        for subject in map(_subject, decisions):
+            self._relied_on[subject] -= 1
+            if not self._relied_on[subject]:
+                del self._relied_on[subject]
         return decisions
 
     def _as_promised(self, volume: PersistentVolume) -> PersistentVolume:

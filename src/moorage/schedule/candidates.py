@@ -21,6 +21,7 @@ from moorage.columns.shape import Shape
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.go.quoting import go_quote
 from moorage.schedule.framework.plugin import (
+    SKIP,
     Code,
     Mask,
     Plugin,
@@ -39,6 +40,7 @@ from moorage.schedule.standings import Standings
 
 NO_SLOT = -1
 SHAPES_KEPT = 512
+_WANTS_KEPT = 1 << 16
 
 
 class PreFilterResult(msgspec.Struct, frozen=True):
@@ -139,6 +141,8 @@ class Candidates:
         self._wide_masks: dict[Plugin[Any], tuple[Any, Mask]] = {}
         self._position = -1
         self._standings = Standings()
+        #: What preemption and diagnoses keep of this shape, by who keeps it; it goes with the candidates.
+        self.notes: dict[object, Any] = {}
 
     def best(self) -> int:
         """Return the slot of the best node, or `NO_SLOT`."""
@@ -377,6 +381,8 @@ class Engine:
         self.cluster = cluster
         self.timer: PluginTimer | None = None
         self._candidates: OrderedDict[int, Candidates] = OrderedDict()
+        # An event asks about every shape that waits, and those may be more than candidates are kept for.
+        self._wants: dict[tuple[str, int], tuple[Any] | None] = {}
 
     def candidates(self, shape: Shape) -> Candidates:
         kept = self._candidates.get(shape.number)
@@ -397,6 +403,23 @@ class Engine:
     def forget(self, shape: Shape) -> None:
         """Drop what is kept of a shape: an answer was missing, so it is incomplete."""
         self._candidates.pop(shape.number, None)
+
+    def retire(self, shapes: Iterable[Shape]) -> None:
+        """Drop what is kept of shapes that no pod has any more."""
+        for shape in shapes:
+            self._candidates.pop(shape.number, None)
+        self._wants.clear()
+
+    def want(self, name: str, shape: Shape) -> tuple[Any] | None:
+        """Return what a plugin wants for a shape, in a tuple; None if the plugin does not filter it."""
+        key = (name, shape.number)
+        if key not in self._wants:
+            if len(self._wants) >= _WANTS_KEPT:
+                self._wants.clear()
+            plugin = next((plugin for plugin in self.profile.filters if plugin.name == name), None)
+            prepared = self.candidates(shape).prepared[plugin] if plugin is not None else SKIP
+            self._wants[key] = (prepared.want,) if prepared.filters or prepared.rejection is not None else None
+        return self._wants[key]
 
     def find(self, record: PodRecord) -> int:
         return self.candidates(self.cluster.refresh(record)).best()

@@ -6,8 +6,7 @@ nomination holds, from the moment of the decision; nothing waits for the API ser
 Kubernetes: schedule_one.go and eventhandlers.go. Differs: every node is considered.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 import numpy as np
@@ -22,7 +21,7 @@ from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
 from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
-from moorage.schedule.framework.plugin import SKIP, PostFilterResult, Profile
+from moorage.schedule.framework.plugin import PostFilterResult, Profile
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.pod_queue import Backoff, SchedulingQueue
@@ -36,7 +35,6 @@ POD_SCHEDULED = "PodScheduled"
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 _DEFAULT_ARGS = DefaultPreemptionArgs()
-_WANTS_KEPT = 1 << 16
 
 
 class Bind(msgspec.Struct, frozen=True):
@@ -104,7 +102,7 @@ class Scheduler:
         self.budgets = DisruptionBudgets()
         self.engines = {name: _engine(profile, cluster, self.nominations) for name, profile in profiles.items()}
         self.queue = SchedulingQueue(
-            {name: RequeueTable(e.profile.filters, cluster, _want_of(e)) for name, e in self.engines.items()},
+            {name: RequeueTable(e.profile.filters, cluster, e.want) for name, e in self.engines.items()},
             backoff,
             ungated=frozenset(name for name, p in profiles.items() if not p.respects_scheduling_gates),
             why_claims_wait=cluster.devices.why_claims_wait,
@@ -362,6 +360,12 @@ class Scheduler:
             self.cluster.remove_pod(record)
             self.queue.happened(Event(EventKind.POD_REMOVED, record.pod), now)
 
+    def retire_shapes(self, kept: Collection[Shape]) -> None:
+        """Forget shapes without pods, except those in `kept`, and all that is kept of them."""
+        retired = self.cluster.retire_shapes(kept)
+        for engine in self.engines.values():
+            engine.retire(retired)
+
     # -- everything else ----------------------------------------------------------------------------------------------
 
     def node_added(self, node: Node, now: float) -> int:
@@ -408,25 +412,6 @@ def _engine(profile: Profile, cluster: Cluster, nominations: Nominations) -> Eng
     nominated = NominatedPods(nominations, lambda shape: engine.candidates(shape))
     engine.profile = msgspec.structs.replace(profile, filters=(*profile.filters, nominated))
     return engine
-
-
-def _want_of(engine: Engine) -> Callable[[str, Shape], tuple[Any] | None]:
-    """Return what a plugin wants for a shape, in a tuple; None if the plugin does not filter it."""
-    plugins = {plugin.name: plugin for plugin in engine.profile.filters}
-    # An event asks about every shape that waits, and those may be more than the engine keeps candidates for.
-    kept: dict[tuple[str, int], tuple[Any] | None] = {}
-
-    def want_of(name: str, shape: Shape) -> tuple[Any] | None:
-        key = (name, shape.number)
-        if key not in kept:
-            if len(kept) >= _WANTS_KEPT:
-                kept.clear()
-            plugin = plugins.get(name)
-            prepared = engine.candidates(shape).prepared[plugin] if plugin is not None else SKIP
-            kept[key] = (prepared.want,) if prepared.filters or prepared.rejection is not None else None
-        return kept[key]
-
-    return want_of
 
 
 def _preemption_half(undone: PostFilterResult | None, outcome: PreemptionResult) -> str:

@@ -5,7 +5,6 @@ Counts, for each node, the reasons of the first plugin that refuses it. Kubernet
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
@@ -50,14 +49,11 @@ def event_note(text: str) -> str:
 class Diagnoses:
     """Diagnoses by shape, kept until something changes: a thousand replicas that do not fit share one."""
 
-    def __init__(self) -> None:
-        self._kept: WeakKeyDictionary[Candidates, tuple[tuple[object, ...], Diagnosis]] = WeakKeyDictionary()
-
     def of(self, candidates: Candidates) -> Diagnosis:
         revision = candidates.revision()
-        kept = self._kept.get(candidates)
+        kept: tuple[tuple[object, ...], Diagnosis] | None = candidates.notes.get(self)
         if kept is None or kept[0] != revision:
-            kept = self._kept[candidates] = (revision, diagnose(candidates))
+            kept = candidates.notes[self] = (revision, diagnose(candidates))
         return kept[1]
 
 

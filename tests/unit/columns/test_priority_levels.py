@@ -59,3 +59,18 @@ def test_more_nodes_than_before() -> None:
         cluster.add_node(node(f"more{index}"))
     put(cluster, "b", 0, "1", 150)
     assert levels.pods_below(1).sum() == 2
+
+
+def test_priorities_and_resources_that_no_pod_has_any_more_are_forgotten() -> None:
+    cluster = cluster_of(node("n"), node("m"))
+    levels = PriorityLevels(cluster)
+    put(cluster, "stays", 1, "1", 1)
+    for number in range(500):
+        name, amounts = f"p{number}", {"cpu": "1", f"example.com/r{number}": "1"}
+        containers = [{"name": "c", "image": "i", "resources": {"requests": amounts}}]
+        cluster.add_pod(cluster.record(name, pod(name, priority=number, containers=containers)), 0)
+        assert levels.pods_below(1000)[:2].tolist() == [1, 1]
+        cluster.remove_pod(cluster.pods[name])
+    assert sums(levels, 1000)[1] == [0, 1000]
+    assert sum(map(len, levels._levels.values())) < 150
+    assert len(levels._largest) < 50

@@ -239,7 +239,7 @@ class PodFeed:
         kept = {pod.record.shape for pod in self._scheduler.queue}
         kept.update(record.shape for pods in self._homeless.values() for record in pods.values())
         self._shapes_are_of = object()
-        cluster.retire_shapes(kept)
+        self._scheduler.retire_shapes(kept)
         self._most_shapes = 2 * len(cluster.shapes) + self._shapes_to_spare
 
     # -- nodes --------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ count as terminating before the API server says so.
 
 import random
 from collections.abc import Callable
-from weakref import WeakKeyDictionary
 
 import msgspec
 import numpy as np
@@ -51,7 +50,6 @@ class DefaultPreemption:
         self._args = args or DefaultPreemptionArgs()
         self._is_leaving = is_leaving or (lambda record: False)
         self._levels: PriorityLevels | None = None
-        self._tables: WeakKeyDictionary[Candidates, VictimTable] = WeakKeyDictionary()
         self._random = random.Random(cluster.nodes.seed)
 
     def preempt(self, candidates: Candidates, nominated: int | None = None) -> PreemptionResult:
@@ -82,9 +80,9 @@ class DefaultPreemption:
     def _table(self, candidates: Candidates) -> VictimTable:
         if self._levels is None:
             self._levels = PriorityLevels(self._cluster)
-        table = self._tables.get(candidates)
+        table: VictimTable | None = candidates.notes.get(self)
         if table is None:
-            table = self._tables[candidates] = VictimTable(candidates, self.budgets, self._levels)
+            table = candidates.notes[self] = VictimTable(candidates, self.budgets, self._levels)
         return table
 
     def _sample(self, slots: ChosenSlots) -> tuple[ChosenSlots, int]:
