@@ -93,7 +93,7 @@ class ObjectsWorld:
             known.pop(key, None)
             if kind is KINDS.LIMIT_RANGE:
                 namespace, _, name = key.partition("/")
-                self._ranges.get(namespace, {}).pop(name, None)
+                _drop(self._ranges, namespace, name)
             self._changed()
         elif kind is KINDS.NODE:
             self._nodes.pop(key, None)
@@ -101,7 +101,7 @@ class ObjectsWorld:
                 self._changed()
         elif kind is KINDS.RESOURCE_QUOTA:
             namespace, _, name = key.partition("/")
-            self._quotas.get(namespace, {}).pop(name, None)
+            _drop(self._quotas, namespace, name)
 
     def charge(self, namespace: str, charge: QuotaCharge) -> None:
         """Add what a write was charged to what is used of a quota."""
@@ -183,3 +183,12 @@ class ObjectsWorld:
     def quota_balances(self, namespace: str) -> Sequence[QuotaBalance]:
         quotas = self._quotas.get(namespace)
         return [quotas[name] for name in sorted(quotas)] if quotas else ()
+
+
+def _drop(filed: dict[str, dict[str, Any]], namespace: str, name: str) -> None:
+    """Forget an object, and its namespace with the last one."""
+    here = filed.get(namespace)
+    if here is not None:
+        here.pop(name, None)
+        if not here:
+            del filed[namespace]

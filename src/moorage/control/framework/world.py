@@ -215,7 +215,10 @@ class World:
             self._pods_by_label[label] = {pod.key: None for pod in pods if pod.view.metadata.labels.get(key) == value}
 
     def _remove(self, kind: Kind, found: Object) -> None:
-        self._objects.get(kind, {}).pop(found.key, None)
+        objects = self._objects.get(kind, {})
+        objects.pop(found.key, None)
+        if not objects:
+            self._objects.pop(kind, None)
         for index, value in self._indices(kind, found):
             entries = index.get(value)
             if entries is not None:

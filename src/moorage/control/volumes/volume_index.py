@@ -95,6 +95,8 @@ class VolumeIndex:
             if is_free(volume):
                 free = self._free[volume_class(volume)]
                 del free[bisect_left(free, preference(volume))]
+                if not free:
+                    del self._free[volume_class(volume)]
             _drop(self._naming_claim, claim_of(volume), old.key)
         if new is not None:
             volume = new.view
@@ -110,7 +112,9 @@ class VolumeIndex:
         if old is not None:
             claim: PersistentVolumeClaim = old.view
             _drop(self._naming_volume, claim.spec.volumeName, old.key)
-            self._waiting.get(claim_class(claim), {}).pop(old.key, None)
+            waiting = self._waiting.get(claim_class(claim), {})
+            if waiting.pop(old.key, None) is not None and not waiting:
+                del self._waiting[claim_class(claim)]
         if new is not None:
             claim = new.view
             if claim.spec.volumeName:
