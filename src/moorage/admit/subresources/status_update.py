@@ -13,6 +13,7 @@ import msgspec
 from moorage.admit.admission import Admitted, Rejected, common_errors
 from moorage.admit.kinds import cluster
 from moorage.admit.kinds.api_server.certificates import stamp_conditions, validate_approval
+from moorage.admit.kinds.devices.claim_rights import AuthorizeChange
 from moorage.admit.kinds.row import NamespaceLabels, validate_only_metadata
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
@@ -42,8 +43,12 @@ def admit_status(
     now: str = "",
     old_view: Any = None,
     namespace_labels: NamespaceLabels | None = None,
+    authorize: AuthorizeChange | None = None,
 ) -> Admitted | Rejected:
-    """Admit a write to the status. `old_view` spares reading `old`; `now` is when a volume changed its phase."""
+    """Admit a write to the status. `old_view` spares reading `old`; `now` is when a volume changed its phase.
+
+    `authorize` says what the requester may not change.
+    """
     kind = kind_of(new)
     row = None if kind is None else row_of(kind)
     if kind is None or row is None or row.validate_status is None:
@@ -60,6 +65,8 @@ def admit_status(
         return Rejected(kind, _name(old), problems=error.problems)
     errors = tuple(row.validate_status(view, old_view, gates))
     errors = (*common_errors(view, old_view, kind, row, errors), *errors)
+    if authorize is not None:
+        errors = (*authorize(view, old_view), *errors)
     if row.authorize_status is not None and namespace_labels is not None:
         errors = (*row.authorize_status(view, old_view, namespace_labels), *errors)
     if errors:

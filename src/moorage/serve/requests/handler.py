@@ -23,9 +23,7 @@ from moorage.model.kinds import (
 )
 from moorage.serve.access.authorization import acting_user, attributes_of
 from moorage.serve.access.certificates import check_signer
-from moorage.serve.access.guard import WriteGuard
-from moorage.serve.access.rbac import RBAC_GROUP
-from moorage.serve.access.requesters import requester_of, restrict_request
+from moorage.serve.access.requesters import requester_of, restrict_request, with_rights
 from moorage.serve.access.reviews import (
     Reviewer,
     may_i,
@@ -317,18 +315,7 @@ class Handler:
     def _options(self, target: Target, request: Request, kind: str, *, applies: bool = False) -> WriteOptions:
         """Read the options of a write, with a guard where the user's rights decide about more than the verb."""
         options = write_options(query_of(request), manager_of(request), kind, applies=applies)
-        user = request.user
-        if target.kind.records_requester:
-            options = msgspec.structs.replace(options, requester=user)
-        restricted = requester_of(self._api, user)
-        if restricted is not None:
-            options = msgspec.structs.replace(options, restricted=restricted)
-        if user is None or MASTERS in user.groups:
-            return options
-        if target.verb == "create" and target.kind.group != RBAC_GROUP:
-            return options
-        guard = WriteGuard(user, target.verb, self._api.authorization, self._api.roles)
-        return msgspec.structs.replace(options, guard=guard)
+        return with_rights(self._api, target, request.user, options)
 
     async def _create(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         kind = target.kind

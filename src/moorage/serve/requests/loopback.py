@@ -30,6 +30,7 @@ from moorage.model.kinds import KINDS, SUBJECT_ACCESS_REVIEW, CustomKind, Kind, 
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.request import Binding
 from moorage.serve.access.authorization import Attributes, denied
+from moorage.serve.access.claim_rights import status_writer
 from moorage.serve.access.requesters import requester_of
 from moorage.serve.access.reviews import Reviewer, may_they
 from moorage.serve.pki.authentication import ADMIN, User
@@ -86,7 +87,9 @@ class LoopbackClient:
         self._decided_at = -1
         self._api, self._is_shared = api, api.store.is_shared
         self._restricted = requester_of(api, user)
-        self._options = WriteOptions(self.manager, validation=TRUST, restricted=self._restricted)
+        self._options = WriteOptions(
+            self.manager, validation=TRUST, restricted=self._restricted, claim_writer=status_writer(api, user)
+        )
         self._apply_options = msgspec.structs.replace(self._options, force=True)
         self._closed = False
         self._counted: dict[_Key, tuple[Count, Distribution]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from moorage.admit.kinds.devices.claim_rights import StatusWriter
 from moorage.admit.metadata import validate_field_manager
 from moorage.admit.requester import Requester
 from moorage.admit.subresources.deletion import read_delete_options
@@ -52,7 +53,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
     """Options of a create, update or patch. `manager` owns the fields that it sets; `guard` checks rights.
 
     `requester` is noted in kinds that record who has created them. `restricted` is the requester, if admission plugins
-    decide by it.
+    decide by it; `claim_writer`, if its rights decide about parts of a ResourceClaim's status.
     """
 
     manager: str = "unknown"
@@ -62,6 +63,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
     guard: WriteGuard | None = None
     requester: User | None = None
     restricted: Requester | None = None
+    claim_writer: StatusWriter | None = None
 
 
 def manager_of(request: Request) -> str:

@@ -19,6 +19,8 @@ from moorage.serve.pki.authentication import CREDENTIAL_ID, User, account_user_n
 #: The issuer of tokens that are kept in Secrets.
 SECRET_ISSUER: Final = "kubernetes/serviceaccount"
 _EXTRA = "authentication.kubernetes.io"
+#: The key of the node that the pod of a token is on.
+NODE_NAME: Final = f"{_EXTRA}/node-name"
 _OF_SECRET = "kubernetes.io/serviceaccount"
 
 
@@ -63,7 +65,7 @@ class TokenClaims(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         if self.jti:
             extra[CREDENTIAL_ID] = (f"JTI={self.jti}",)
         if claim.node is not None and claim.node.name:
-            extra[f"{_EXTRA}/node-name"] = (claim.node.name,)
+            extra[NODE_NAME] = (claim.node.name,)
             if claim.node.uid:
                 extra[f"{_EXTRA}/node-uid"] = (claim.node.uid,)
         if claim.pod is not None and claim.pod.name and claim.pod.uid:

@@ -13,6 +13,7 @@ import msgspec
 
 from moorage.admit.admission import Admitted
 from moorage.admit.attributes import UPDATE, Write
+from moorage.admit.kinds.devices.claim_rights import AuthorizeChange, status_check
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import is_finalized
 from moorage.custom.objects.correlation import same_values
@@ -317,7 +318,8 @@ async def replace(
         if options.guard is not None:
             options.guard.check_change(ref, raw, old)
         api.admission.restrict(options.restricted, Write(UPDATE, kind, namespace, name, subresource, raw, old))
-        changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view)
+        check = status_check(kind, subresource, options.claim_writer, "update", api.gates)
+        changed = admit_change(api, ref, raw, old, expected, options.manager, subresource, old_view, check)
         return changed._replace(warnings=warnings)
 
     takes_long = takes_long or (api.is_busy and not subresource and document_takes_long(kind, raw))
@@ -350,6 +352,7 @@ def admit_change(
     manager: str | None,
     subresource: str,
     old_view: Any,
+    authorize: AuthorizeChange | None = None,
 ) -> Changed:
     """Admit the new document in place of the old one; without a manager it has its managedFields. Raises ApiError."""
     kind, _, name = ref
@@ -362,7 +365,7 @@ def admit_change(
     # Admission completes the document in place, but of a report only the metadata.
     new = {**new, "metadata": dict(new["metadata"])} if subresource == "status" else copy_document(new)
     new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
-    admitted = api.admit_changed(kind, new, old, manager, subresource, old_view)
+    admitted = api.admit_changed(kind, new, old, manager, subresource, old_view, authorize)
     admitted = msgspec.structs.replace(admitted, object=keep_times(admitted.object, old))
     if admitted.object == old and (not isinstance(kind, CustomKind) or same_values(admitted.object, old)):
         # Equal, though perhaps in another order: what is stored stays as it is, byte for byte.

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.attributes import UPDATE, Write
+from moorage.admit.kinds.devices.claim_rights import may_write_all, status_check
 from moorage.admit.messages.rejections import invalid_status
 from moorage.admit.raw import copy_document
 from moorage.client.protocol import PatchType, Raw
@@ -116,10 +117,16 @@ async def patch_object(
         claims = read_claim_names(patch.document)
         if claims is not None:
             return await _name_claims(api, ref, claims, options.manager, make)
-    if kind is KINDS.RESOURCE_CLAIM and patch.patch_type == MERGE_PATCH and is_plain:
+    if kind is KINDS.RESOURCE_CLAIM and patch.patch_type == MERGE_PATCH and is_plain and _may_skip(ref, patch, options):
         return await _patch_claim(api, ref, patch.document, options.manager, subresource, make)
     takes_long = patch.is_large or (api.is_busy and has_much_cel(kind, patch.document))
     return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
+
+
+def _may_skip(ref: Ref, patch: Patch, options: WriteOptions) -> bool:
+    """Return whether a writer may make any such change of a claim, so that its rights need not be looked at again."""
+    changes = patch.document.get("status") if isinstance(patch.document, dict) else None
+    return may_write_all(options.claim_writer, "patch", ref.namespace, changes)
 
 
 async def _patch_claim(
@@ -363,4 +370,6 @@ def _admit(
     api.admission.restrict(options.restricted, Write(UPDATE, kind, namespace, name, subresource, new, old))
     manager = None if is_owned else options.manager
     repeated = name_owners_once(new["metadata"], is_patch=True)
-    return admit_change(api, ref, new, old, expected, manager, subresource, old_view)._replace(warnings=repeated)
+    check = status_check(kind, subresource, options.claim_writer, "patch", api.gates)
+    changed = admit_change(api, ref, new, old, expected, manager, subresource, old_view, check)
+    return changed._replace(warnings=repeated)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from moorage.admit.admission import Admitted, Rejected
 from moorage.admit.chain import Admission
+from moorage.admit.kinds.devices.claim_rights import AuthorizeChange
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
@@ -240,7 +241,14 @@ class Registry:
         return admitted(self.admission.create(kind, raw, request, own, copies=copies))
 
     def admit_changed(
-        self, kind: Kind, new: Raw, old: Raw, manager: str | None, subresource: str = "", old_view: Any = None
+        self,
+        kind: Kind,
+        new: Raw,
+        old: Raw,
+        manager: str | None,
+        subresource: str = "",
+        old_view: Any = None,
+        authorize: AuthorizeChange | None = None,
     ) -> Admitted:
         """Admit an object that replaces another, whose view may be in memory, or its status. Raises ApiError."""
         if not self.tracks_owners:
@@ -248,7 +256,7 @@ class Registry:
         if type(kind) is ServedKind:
             return self._admit_custom_change(kind, new, old, manager, subresource)
         if subresource == "status":
-            return self._admit_status(kind, new, old, manager, old_view)
+            return self._admit_status(kind, new, old, manager, old_view, authorize)
         now = self.now_text()
         own = None if manager is None else lambda new: on_update(new, old, kind, manager, subresource, now)
         if subresource == APPROVAL:
@@ -270,7 +278,15 @@ class Registry:
         request = Request(old["metadata"].get("namespace") or "default", timestamp=now)
         return admitted(admit_custom(kind, new, old, self.admission, request, own))
 
-    def _admit_status(self, kind: Kind, new: Raw, old: Raw, manager: str | None, old_view: Any) -> Admitted:
+    def _admit_status(
+        self,
+        kind: Kind,
+        new: Raw,
+        old: Raw,
+        manager: str | None,
+        old_view: Any,
+        authorize: AuthorizeChange | None,
+    ) -> Admitted:
         """Admit a status update, the most frequent of all changes. The spec stays as it is, and is not read."""
         if kind.view is not type(old_view):
             old_view = None
@@ -279,7 +295,15 @@ class Registry:
             on_update(new, old, kind, manager, "status", self.now_text())
         labels = self.directory.namespace_labels
         return admitted(
-            admit_status(new, old, self.gates, now=self.now_text(), old_view=old_view, namespace_labels=labels)
+            admit_status(
+                new,
+                old,
+                self.gates,
+                now=self.now_text(),
+                old_view=old_view,
+                namespace_labels=labels,
+                authorize=authorize,
+            )
         )
 
 

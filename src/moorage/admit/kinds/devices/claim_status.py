@@ -1,8 +1,7 @@
 """Validate what the scheduler, drivers and controllers write into the status of a ResourceClaim.
 
 Kubernetes: ValidateResourceClaimStatusUpdate (pkg/apis/resource/validation), AuthorizedForAdminStatus
-(pkg/registry/resource). Differs: any user who may write the status may write all parts of it;
-DRAResourceClaimGranularStatusAuthorization, which asks for a right for each, does nothing.
+(pkg/registry/resource). Which parts of it a user may write is checked by `claim_rights`.
 """
 
 from ipaddress import IPv4Address, IPv6Address

@@ -41,6 +41,7 @@ moorage:kube-scheduler
   read | resource.k8s.io | deviceclasses devicetaintrules resourceslices
   create delete get list patch update watch | resource.k8s.io | resourceclaims
   get patch update | resource.k8s.io | resourceclaims/status
+  patch update | resource.k8s.io | resourceclaims/binding
 moorage:kube-controller-manager
   follow | * | *
   report | core events.k8s.io | events
@@ -89,6 +90,7 @@ moorage:kubelet
   read | storage.k8s.io | csidrivers
   create delete get list patch update watch | storage.k8s.io | csinodes
   get list patch update watch | resource.k8s.io | resourceclaims resourceclaims/status
+  arbitrary-node:patch arbitrary-node:update | resource.k8s.io | resourceclaims/driver
   read | resource.k8s.io | deviceclasses devicetaintrules
   create delete deletecollection get list patch update watch | resource.k8s.io | resourceslices
 """
