@@ -356,7 +356,7 @@ async def ask_for_things(cluster: WholeCluster, number: int) -> None:
 #: Tables that are bounded by a number: it is made so small that a few rounds reach it.
 LIMITS: dict[str, dict[str, Any]] = {
     "moorage.client.event_recorders": {"MAX_REMEMBERED": 2, "MAX_SERIES": 2},
-    "moorage.columns.change_log": {"_LIMIT": 32},
+    "moorage.columns.change_log": {"_LIMIT": 8},
     "moorage.columns.devices.devices": {"_FEW_CODES": 2, "_CODES_PER_NODE": 1},
     "moorage.columns.node_table": {"_COLUMNS_KEPT": 2},
     "moorage.columns.priority_levels": {"_FEW_ARRAYS": 2},
