@@ -1,6 +1,7 @@
 """Accept headers: the dearest form that can be had, or 406."""
 
 import pytest
+from tests.conformance.checks.platform.server import PlatformServer
 
 from moorage.model.api_error import ApiError
 from moorage.serve.requests.rendering import As, Form, negotiate
@@ -87,3 +88,25 @@ def test_what_cannot_be_had(accept: str) -> None:
     assert (refusal.value.code, refusal.value.reason) == (406, "NotAcceptable")
     said = "only the following media types are accepted: application/json, application/yaml"
     assert refusal.value.message == said
+
+
+REVIEW = (
+    b'{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","spec":{"nonResourceAttributes":{}}}'
+)
+
+
+async def test_a_review_is_answered_in_a_form_that_it_has() -> None:
+    server = await PlatformServer.started("default")
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    refused = await server.ask("POST", path, REVIEW, accept=TABLE)
+    assert (refused.code, refused.document["reason"]) == (406, "NotAcceptable")
+    answered = await server.ask("POST", path, REVIEW, accept=f"{TABLE},application/json")
+    assert (answered.code, answered.document["kind"]) == (201, "SelfSubjectAccessReview")
+
+
+async def test_a_timeout_that_cannot_be_read_is_refused_before_anything_else() -> None:
+    server = await PlatformServer.started("default")
+    for path in ("/api/v1/namespaces", "/api/v1/namespaces/absent", "/version", "/nowhere"):
+        refused = await server.ask("GET", path, query={"timeout": "invalid"})
+        assert (refused.code, refused.document["reason"]) == (400, "BadRequest")
+    assert (await server.ask("GET", "/api/v1/namespaces", query={"timeout": "1s"})).code == 200
