@@ -154,7 +154,7 @@ def _ephemeral_container(pod: Pod, container: EphemeralContainer, doing: Doing, 
         "lastState": {},
         "ready": False,
         "restartCount": 0,
-        **({"containerID": f"simulated://{pod.metadata.uid}-{container.name}-0"} if ran else {}),
+        **({"containerID": f"simulated://{pod.metadata.uid}-{container.name}-0", "resources": {}} if ran else {}),
     }
 
 
@@ -172,6 +172,7 @@ def _container(pod: Pod, container: Container, state: Raw, is_ready: bool, resta
     if last or "waiting" not in state:
         status["imageID"] = container.image
         status["containerID"] = f"simulated://{pod.metadata.uid}-{container.name}-{restarts}"
+        status |= _reported(container)
     return status
 
 
@@ -313,6 +314,9 @@ def report_pod_level(status: Raw, allocated: Pod) -> None:
 
 
 def _reported(container: Container) -> Raw:
+    """Return what a container that has been started has: resizing it begins with these."""
     sides = {"requests": container.resources.requests, "limits": container.resources.limits}
     shown = {side: {name: str(amount) for name, amount in each.items()} for side, each in sides.items() if each}
-    return {"allocatedResources": shown.get("requests", {}), "resources": shown}
+    return (
+        {"allocatedResources": shown["requests"], "resources": shown} if "requests" in shown else {"resources": shown}
+    )

@@ -28,6 +28,20 @@ async def pending(world: Simulation, name: str = "p") -> str:
     return f"{found[0]['reason']}: {found[0]['message']}" if found else ""
 
 
+async def test_a_started_container_reports_what_it_has(simulation: Simulation) -> None:
+    """From the first report on, not only after a resize: API servers and schedulers compare the spec with it."""
+    await simulation.node()
+    limited = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "2Gi"}}
+    containers = [container("c", resources=limited), container("bare", resources={})]
+    await simulation.pod(containers=containers, initContainers=[container("i", resources={"requests": {"cpu": "2"}})])
+    status = await simulation.status()
+    first, bare = status["containerStatuses"]
+    assert (first["resources"], first["allocatedResources"]) == (limited, {"cpu": "1", "memory": "1Gi"})
+    assert bare["resources"] == {}
+    assert "allocatedResources" not in bare
+    assert status["initContainerStatuses"][0]["allocatedResources"] == {"cpu": "2"}
+
+
 async def test_a_resize_that_fits_is_done(simulation: Simulation) -> None:
     await simulation.node()
     await simulation.pod()
