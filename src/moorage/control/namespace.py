@@ -11,6 +11,7 @@ from typing import NamedTuple
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Action, Answers, Create, Delete, Plan, Question, Raw, Update
 from moorage.control.framework.controller import Controller
+from moorage.control.framework.steps import Steps, finish, in_parts
 from moorage.control.framework.workloads import is_finished, set_condition, status_update
 from moorage.control.framework.world import World
 from moorage.model.api_error import ApiError
@@ -133,6 +134,9 @@ class NamespaceController(Controller):
         return NOTHING
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
+        return finish(self.decide_in_steps(key, world, answers, now))
+
+    def decide_in_steps(self, key: str, world: World, answers: Answers, now: float) -> Steps[Plan]:
         self._now = now
         namespace = world.get(KINDS.NAMESPACE, key)
         if namespace is None or not _is_going(namespace):
@@ -140,12 +144,15 @@ class NamespaceController(Controller):
         found = {question.kind: objects for question, objects in answers.items()}
         if found[KINDS.POD]:
             found = {KINDS.POD: found[KINDS.POD]}
-        deletes = [
-            Delete(kind, key, item.name, item.uid, propagation="Background")
-            for kind, objects in found.items()
-            for item in objects
-            if item.view.metadata.deletionTimestamp is None
-        ]
+        deletes: list[Action] = []
+        for kind, objects in found.items():
+            for part in in_parts(objects):
+                deletes += (
+                    Delete(kind, key, item.name, item.uid, propagation="Background")
+                    for item in part
+                    if item.view.metadata.deletionTimestamp is None
+                )
+                yield
         if deletes:
             return Plan(tuple(deletes), again_after=0.0)
         remaining = what_remains(key, found, namespace.view.metadata.deletionTimestamp, now)

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import NOTHING, Plan
 from moorage.control.framework.controller import Controller, ControllerContext
+from moorage.control.framework.steps import Steps, finish
 from moorage.control.framework.workloads import status_update
 from moorage.control.framework.world import World
-from moorage.match.quota.usage import COUNTED_KINDS, count_name, count_used, usage_of
+from moorage.match.quota.usage import COUNTED_KINDS, count_in_steps, count_name, usage_of
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.policy import ResourceQuota
 
@@ -65,6 +66,9 @@ class ResourceQuotaController(Controller):
         return keys
 
     def reconcile(self, key: str, world: World, now: float) -> Plan:
+        return finish(self.steps(key, world, now))
+
+    def steps(self, key: str, world: World, now: float) -> Steps[Plan]:
         if key == _PULSE:
             return self._pulse(world, now)
         found = world.get(KINDS.RESOURCE_QUOTA, key)
@@ -80,7 +84,8 @@ class ResourceQuotaController(Controller):
         self._to_count.discard(key)
         self._charged.pop(key, None)
         namespace = found.namespace
-        used = count_used(quota, lambda kind: (one.view for one in world.in_namespace(kind, namespace)), now, custom)
+        views = lambda kind: (found.view for found in world.in_namespace(kind, namespace))  # noqa: E731
+        used = yield from count_in_steps(quota, views, now, custom)
         if used == quota.status.used and quota.spec.hard == quota.status.hard:
             return NOTHING
         status = {

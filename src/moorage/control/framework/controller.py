@@ -104,3 +104,8 @@ class Controller(ABC):
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:
         """Reconcile with the answers. Called instead of `reconcile` if there were questions."""
         return self.reconcile(key, world, now)
+
+    def decide_in_steps(self, key: str, world: World, answers: Answers, now: float) -> Steps[Plan]:
+        """Reconcile with the answers in steps, where there may be many objects in them."""
+        yield
+        return self.decide(key, world, answers, now)

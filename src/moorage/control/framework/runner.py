@@ -197,7 +197,7 @@ class Runner:
             _LOG.warning("Looking something up failed", controller=self.controller.name, key=key, err=str(error))
             self._note_unreached(key, error)
             return None
-        return self.controller.decide(key, self._world, answers, self._clock())
+        return await take_turns(self.controller.decide_in_steps(key, self._world, answers, self._clock()))
 
     async def _look_up(self, question: Question) -> Sequence[Object]:
         kind, namespace, name, review = question

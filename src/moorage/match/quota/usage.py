@@ -4,7 +4,7 @@ Kubernetes: pkg/quota/v1/evaluator/core, and CalculateUsage of apiserver/pkg/quo
 devices serve are counted for pods only.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any
 
 from moorage.match.quota.pods import (
@@ -30,6 +30,7 @@ ONE, _NONE = Quantity.from_int(1), Quantity.from_int(0)
 _REQUESTS, _HUGE_PAGES = "requests.", "hugepages-"
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _NATIVE = "kubernetes.io/"
+_A_FEW = 16  # objects that are counted between two pauses
 _MAX_ALLOCATED = 32  # devices of one request, where all are asked for
 
 
@@ -308,6 +309,19 @@ def count_used(
 
     `custom` are the kinds of custom resource definitions. Amounts that no known kind uses stay as in the status.
     """
+    counting = count_in_steps(quota, views, now, custom)
+    while True:
+        try:
+            next(counting)
+        except StopIteration as done:
+            used: ResourceAmounts = done.value
+            return used
+
+
+def count_in_steps(
+    quota: ResourceQuota, views: Callable[[Kind], Iterable[Any]], now: float, custom: Iterable[Kind] = ()
+) -> Generator[None, None, ResourceAmounts]:
+    """Count the same, object by object, pausing after each few."""
     hard = quota.spec.hard
     used = {name: amount for name, amount in quota.status.used.items() if name in hard}
     for kind in (*COUNTED_KINDS, *custom):
@@ -316,7 +330,9 @@ def count_used(
         if not names or counting is None:
             continue
         total = dict.fromkeys(names, _ZERO)
-        for view in views(kind):
+        for place, view in enumerate(views(kind)):
+            if not place % _A_FEW:
+                yield
             if counting.matches(quota, view):
                 usage = counting.usage(view, now)
                 add_amounts(total, {name: usage[name] for name in names if name in usage})
