@@ -1,8 +1,8 @@
 """Cache the objects of one kind by list and watch. Kubernetes: reflector, delta FIFO and shared informer.
 
 Every change of the cache is reported to the handler as a `Delta`, in order. If a watch cannot be resumed (410, or a
-server that started over), the changes follow from comparison with a new list. Differs: the handler gets whole batches;
-an object replaced by another of the same name between watches is reported as deleted and added.
+server that started over), the changes follow from comparison with a new list. Differs: the handler gets batches, a
+long list in several; an object replaced by another of the same name between watches is reported as deleted and added.
 """
 
 import asyncio
@@ -22,6 +22,8 @@ FIRST_DELAY = 0.2
 MAX_DELAY = 30.0
 #: Seconds without a failure after which a backoff starts again.
 _RESET_AFTER = 120.0
+#: Changes of a list that are reported before other tasks may work.
+_AT_ONCE = 250
 
 _LOG = get_logger("client")
 
@@ -149,12 +151,14 @@ class Informer:
     async def _list(self) -> None:
         listing = await self._client.list_all(self.kind, self._namespace, labels=self._labels, fields=self._fields)
         deltas = self._compare(listing)
-        self.revision = listing.revision
+        for start in range(0, len(deltas), _AT_ONCE):
+            if start:
+                await asyncio.sleep(0)
+            self._handler(deltas[start : start + _AT_ONCE])
+        self.revision = listing.revision  # not before all that was listed is known
         self._listed = True
         self._before_retry.reset()
         self.problem = ""
-        if deltas:
-            self._handler(deltas)
         self._synced.set()
 
     def _compare(self, listing: Listing) -> list[Delta]:

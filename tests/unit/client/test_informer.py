@@ -88,6 +88,23 @@ async def test_the_list_comes_first_and_as_one_batch(
     assert follower.batches == 1
 
 
+async def test_others_work_while_a_long_list_is_handled_and_its_revision_is_known_after_all_of_it(
+    server: ScriptedServer, informer: Informer, follower: _Follower
+) -> None:
+    for number in range(2_000):
+        server.put(f"p{number}")
+    while not follower.batches:
+        await asyncio.sleep(0)
+    turns = 0
+    while not informer.has_synced:
+        assert informer.revision == 0
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns >= 5
+    assert len(follower.held) == 2_000
+    assert informer.revision == 2_001
+
+
 async def test_changes_that_come_together_are_handled_together(
     server: ScriptedServer, informer: Informer, follower: _Follower
 ) -> None:

@@ -1,5 +1,6 @@
 """Which pods go first."""
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -90,3 +91,24 @@ def test_all_of_them_need_no_order() -> None:
 )
 def test_costs_that_cannot_be_read_are_none(text: str, cost: int) -> None:
     assert deletion_cost(_pod("a", annotations={POD_DELETION_COST: text}).view) == cost
+
+
+@pytest.mark.parametrize("count", [1, 7, 150, 299])
+def test_the_cheapest_of_many_are_the_first_of_all_in_order(count: int) -> None:
+    random = Random(count)
+    pods = [
+        _pod(
+            f"{random.random()}",
+            random.choice(["", "a", "b", "c"]),
+            random.choice([{"phase": "Running"}, {"phase": "Pending"}, _restarted(random.randrange(3))]),
+            annotations={POD_DELETION_COST: str(random.randrange(4))},
+        )
+        for _ in range(300)
+    ]
+    in_order = pods_to_delete([*pods], pods, len(pods) - 1, 0, _NOW)
+    assert pods_to_delete(pods, pods, count, 0, _NOW) == in_order[:count]
+    first: list[Object] = []
+    for taken in range(1, min(count, 7) + 1):
+        rest = [pod for pod in pods if pod not in first]
+        first += pods_to_delete(rest, pods, 1, 0, _NOW)
+        assert first == in_order[:taken]
