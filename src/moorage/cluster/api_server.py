@@ -49,8 +49,8 @@ from moorage.serve.resources.objects import prefix_of
 from moorage.serve.tokens.keys import TokenKeyError, open_token_keys
 from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
 from moorage.serve.verbs.api import Api
+from moorage.store.data_directory import StoreUnusable
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import KeyExists, KeyMissing, RevisionMismatch, Store, StoreError
 from moorage.store.sqlite import SqliteStore

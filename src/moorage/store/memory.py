@@ -14,7 +14,8 @@ from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
 
-from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, StoreUnusable, write_problem
+from moorage.store.data_directory import StoreUnusable, write_problem
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile
 from moorage.store.partition import Forgotten, Partition, wake
 from moorage.store.protocol import (
     Change,

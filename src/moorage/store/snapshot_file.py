@@ -14,17 +14,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from moorage.store.log_file import (
-    ALL_PARTS,
-    APPLICATION_ID,
-    MIGRATIONS,
-    REACHED,
-    SIDE_FILES,
-    LogFile,
-    StoreUnusable,
-    sync,
-    write_problem,
-)
+from moorage.store.data_directory import SIDE_FILES, StoreUnusable, sync, write_problem
+from moorage.store.log_file import ALL_PARTS, APPLICATION_ID, MIGRATIONS, REACHED, LogFile
 from moorage.store.state import FIRST_REVISION
 
 _TABLE = "CREATE TABLE snapshot (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"

@@ -19,17 +19,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
-from moorage.store.log_file import (
-    ALL_PARTS,
-    MAX_ROWS,
-    MIGRATIONS,
-    REACHED,
-    DataDirectory,
-    LogFile,
-    Migration,
-    Row,
-    write_problem,
-)
+from moorage.store.data_directory import DataDirectory, write_problem
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, LogFile, Migration, Row
 from moorage.store.memory import MemoryStore, Pending
 from moorage.store.partition import Forgotten, wake
 from moorage.store.protocol import Change, StoreError, StoreFailed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moorage.store.log_file import LOCK_FILE, DataDirectory, StoreUnusable
+from moorage.store.data_directory import LOCK_FILE, DataDirectory, StoreUnusable
 from moorage.store.sqlite import FILE_NAME, SqliteStore
 
 pytestmark = pytest.mark.real_time

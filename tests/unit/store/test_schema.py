@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from moorage.store.log_file import MIGRATIONS, Migration, StoreUnusable
+from moorage.store.data_directory import StoreUnusable
+from moorage.store.log_file import MIGRATIONS, Migration
 from moorage.store.protocol import Listing
 from moorage.store.sqlite import FILE_NAME, SqliteStore
 

@@ -43,7 +43,7 @@ def command(kubeconfig: str, context: str, namespaces: tuple[str, ...], file: Pa
     from moorage.client.kubeconfig.private_file import writing_private
     from moorage.client.protocol import Unreachable
     from moorage.cluster.transfer.dumping import Dump, DumpError
-    from moorage.store.log_file import write_problem
+    from moorage.store.data_directory import write_problem
 
     if file is not None and file.exists():
         say(f"{file} exists already; it is left as it is: name another file")

@@ -42,8 +42,8 @@ from moorage.serve.access.bootstrap.policy import CONTROLLER_MANAGER, KUBELETS, 
 from moorage.serve.pki.certificates import CertificateError
 from moorage.serve.pki.credentials import Credentials, open_credentials, outward_address, server_names, server_url
 from moorage.serve.tokens.keys import TokenKeyError, open_token_keys
+from moorage.store.data_directory import DataDirectory, StoreUnusable
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.log_file import DataDirectory, StoreUnusable
 from moorage.telemetry.metrics import Metrics
 from moorage.telemetry.watchdog import Watchdog
 

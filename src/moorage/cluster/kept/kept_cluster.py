@@ -34,7 +34,7 @@ from moorage.cluster.kept.places import (
 from moorage.cluster.kept.processes import ProcessRecord, end_process, running_process
 from moorage.cluster.kubeconfig_files import FILE_NAME as KUBECONFIG
 from moorage.serve.pki.certificates import Authority, CertificateError, Issued
-from moorage.store.log_file import LOCK_FILE, SIDE_FILES, DataDirectory, StoreUnusable
+from moorage.store.data_directory import LOCK_FILE, SIDE_FILES, DataDirectory, StoreUnusable
 from moorage.store.sqlite import FILE_NAME as DATABASE
 
 _FILES = (

@@ -15,7 +15,7 @@ from moorage.cluster.kept.description import FORMAT, Description, write_descript
 from moorage.cluster.kept.kept_cluster import KeptCluster
 from moorage.cluster.kept.places import ClusterError, is_cluster, remove_unused
 from moorage.cluster.kept.processes import forget_this_process, record_this_process
-from moorage.store.log_file import DataDirectory, StoreUnusable
+from moorage.store.data_directory import DataDirectory, StoreUnusable
 from moorage.telemetry.watchdog import Watchdog
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import msgspec
 from moorage.client.kubeconfig.private_file import write_private
 from moorage.cluster.kept.places import PROCESS_FILE
 from moorage.model.go.times import time_text
-from moorage.store.log_file import LOCK_FILE
+from moorage.store.data_directory import LOCK_FILE
 
 _LOOK_EVERY = 0.05
 

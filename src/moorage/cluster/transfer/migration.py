@@ -26,19 +26,11 @@ from moorage.cluster.transfer.store_content import (
     refuse_if_used,
 )
 from moorage.serve.resources.kube_apiserver_values import plain_value
+from moorage.store.data_directory import SIDE_FILES, DataDirectory, StoreUnusable, sync
 from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import MIGRATION
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.log_file import (
-    ALL_PARTS,
-    MAX_ROWS,
-    SIDE_FILES,
-    DataDirectory,
-    LogFile,
-    Row,
-    StoreUnusable,
-    sync,
-)
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, Row
 from moorage.store.partition import Forgotten
 from moorage.store.snapshot_file import revision_of
 from moorage.store.sqlite import FILE_NAME

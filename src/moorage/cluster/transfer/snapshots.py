@@ -28,7 +28,8 @@ from moorage.cluster.kept.kept_cluster import KeptCluster
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
 from moorage.serve.requests.web_paths import DESCRIPTION_PATH, SNAPSHOT_PATH
-from moorage.store.log_file import DataDirectory, LogFile, StoreUnusable, write_problem
+from moorage.store.data_directory import DataDirectory, StoreUnusable, write_problem
+from moorage.store.log_file import LogFile
 from moorage.store.snapshot_file import SnapshotInfo, read_snapshot, restore_snapshot, revision_of, write_snapshot
 from moorage.store.sqlite import FILE_NAME
 

@@ -34,9 +34,9 @@ from moorage.model.types.view import View
 from moorage.serve.admission.service_claims import ADDRESS, claims_of
 from moorage.serve.resources.kube_apiserver_values import plain_value, value_problem
 from moorage.serve.resources.objects import prefix_of
+from moorage.store.data_directory import StoreUnusable
 from moorage.store.etcd.layout import MIGRATION
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.log_file import StoreUnusable
 from moorage.store.sqlite import FILE_NAME
 
 _EVENTS, _DEFINITIONS = prefix_of(KINDS.EVENT), prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION)

@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 from moorage.cluster.ha.layout import MEMBERS_FILE
 from moorage.serve.resources.kube_apiserver_values import etcd_roots
+from moorage.store.data_directory import DataDirectory, StoreUnusable
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import KeyLayout, after_all
 from moorage.store.etcd.messages import KeyValue
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.log_file import ALL_PARTS, REACHED, DataDirectory, LogFile, StoreUnusable
+from moorage.store.log_file import ALL_PARTS, REACHED, LogFile
 from moorage.store.sqlite import FILE_NAME
 from moorage.store.state import FIRST_REVISION, State
 

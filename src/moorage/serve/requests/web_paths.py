@@ -22,7 +22,7 @@ from moorage.serve.resources.discovery import answer_discovery, version_document
 from moorage.serve.resources.served import BUILT_IN, Resources
 from moorage.serve.tokens.keys import CONFIGURATION_PATH, KEYS_PATH, answer_key_discovery
 from moorage.serve.tokens.service_accounts import ServiceAccountTokens
-from moorage.store.log_file import write_problem
+from moorage.store.data_directory import write_problem
 from moorage.store.protocol import Store, StoreFailed
 
 _HEALTH = ("/livez", "/readyz", "/healthz")

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from moorage.store.data_directory import StoreUnusable
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdCompacted, EtcdError, EtcdFutureRevision, failed
 from moorage.store.etcd.feed import Feed, OwnWrite
@@ -22,7 +23,6 @@ from moorage.store.etcd.layout import MIGRATION, KeyLayout, after_all
 from moorage.store.etcd.messages import Compare, Get, Put
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.transactions import Leases, Transactions, Write
-from moorage.store.log_file import StoreUnusable
 from moorage.store.memory import StateWatch, write_copy
 from moorage.store.protocol import (
     Change,

@@ -27,13 +27,13 @@ from moorage.cluster.transfer.into_etcd import IntoEtcd, Moved
 from moorage.cluster.transfer.migration import MigrationOptions, directory_to_etcd, etcd_to_directory, write_directory
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem, TransferError, layout_of
 from moorage.serve.resources.kube_apiserver_values import etcd_roots
+from moorage.store.data_directory import DataDirectory, StoreUnusable
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdUncertain
 from moorage.store.etcd.layout import MIGRATION
 from moorage.store.etcd.messages import Get, Put, TxnResult
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.etcd.store import EtcdStore
-from moorage.store.log_file import DataDirectory, StoreUnusable
 from moorage.store.protocol import Compacted
 from moorage.store.sqlite import SqliteStore
 

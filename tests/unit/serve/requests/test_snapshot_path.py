@@ -9,7 +9,7 @@ from moorage.model.api_error import ApiError
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import ADMIN, ANONYMOUS
 from moorage.serve.requests.web_paths import DESCRIPTION_PATH, SNAPSHOT_PATH, SnapshotSource
-from moorage.store.log_file import write_problem
+from moorage.store.data_directory import write_problem
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import StoreFailed
 
