@@ -5,6 +5,7 @@ checkers look at what was recorded. Everything random comes from one seed.
 """
 
 import asyncio
+import os
 import random
 import time
 from collections import Counter
@@ -27,10 +28,12 @@ from tests.faults.load.watchers import Watcher
 from tests.faults.load.wire import Wire
 from tests.faults.load.workloads import RULES, Workloads
 from tests.faults.rig.cluster import Cluster, gateway
+from tests.faults.rig.starvation import PatientClock, Threads
 
 #: Seconds within which writes must work again after the loss of one process.
 RECOVERY_SECONDS = 5.0
-#: Seconds that a cluster may take to be whole again when nothing is done to it any more.
+#: Seconds that a cluster may take to be whole again when nothing is done to it any more. All seconds that are promised
+#: or waited for are those of `starvation`.
 HEALING_SECONDS = 90.0
 _REGISTER_CLIENTS, _WATCHERS = 6, 3
 #: Rounds with violations after which a run ends.
@@ -52,7 +55,8 @@ class Size(NamedTuple):
 class FaultRecord(NamedTuple):
     """One fault, as it is reported. `recovery`: seconds until writes worked; None: no promise is made for it.
 
-    `slowest` is how long the slowest of all writes took, by API servers that were not hit themselves.
+    `slowest` is how long the slowest of all writes took, by API servers that were not hit themselves. `slowness` is how
+    many times longer everything took until then because processes waited for a processor.
     """
 
     kind: str
@@ -62,6 +66,12 @@ class FaultRecord(NamedTuple):
     recovery: float | None
     healing: float
     slowest: float
+    slowness: float = 1.0
+
+    @property
+    def counted_recovery(self) -> float | None:
+        """Seconds until writes worked, as the processes had them."""
+        return None if self.recovery is None else self.recovery / self.slowness
 
 
 class Outcome:
@@ -101,6 +111,10 @@ class Suite:
         self._file_revision = 0
         self._probers: list[Prober] = []
         self._lines: list[str] = []
+        self._threads = Threads(lambda: [os.getpid(), *(child.pid for child in cluster.children if child.is_running)])
+
+    def _patience(self) -> PatientClock:
+        return PatientClock(self._threads.work, self._clock)
 
     def _hear(self, recorded: Recorded) -> None:
         revision, key, value, seen = recorded
@@ -153,9 +167,11 @@ class Suite:
 
     async def _make_namespace(self, name: str) -> None:
         document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        async with asyncio.timeout(HEALING_SECONDS):
-            while (await self._wires[0].send("POST", "/api/v1/namespaces", document)).code not in (201, 409):
-                await asyncio.sleep(0.2)
+        patience = self._patience()
+        while (await self._wires[0].send("POST", "/api/v1/namespaces", document)).code not in (201, 409):
+            if patience.tick() > HEALING_SECONDS:
+                raise TimeoutError(f"namespace {name} cannot be made")
+            await asyncio.sleep(0.2)
 
     async def _round(self, number: int, workloads: Workloads) -> None:
         """Inject some faults under load, let everything settle, and check."""
@@ -189,11 +205,13 @@ class Suite:
         began = self._clock()
         self._say(f"{kind.name}: {injected.what}, {hold:.1f} s")
         recovery: float | None = None
+        patience = self._patience()
         promised = kind.recovers and len(injected.spared_servers) < len(self.cluster.servers)
         try:
             if promised:
                 # Wait for writes while the fault lasts; it lasts longer than planned if they do not work before.
-                recovery = await self._recovered(began, injected, max(hold, RECOVERY_SECONDS + 3.0))
+                recovery = await self._recovered(began, injected, max(hold, RECOVERY_SECONDS + 3.0), patience)
+            slowness = patience.slowness
             await asyncio.sleep(max(0.0, hold - (self._clock() - began)))
         finally:
             await injected.undo()
@@ -201,11 +219,15 @@ class Suite:
         healing = await self._healed(kind, injected)
         left = [prober for prober in self._probers if prober.wire.name not in injected.spared_servers]
         slowest = max((slowest_since(prober.probes, began) for prober in left), default=0.0)
-        self.outcome.faults.append(FaultRecord(kind.name, injected.what, at, ended - began, recovery, healing, slowest))
+        fault = FaultRecord(kind.name, injected.what, at, ended - began, recovery, healing, slowest, slowness)
+        self.outcome.faults.append(fault)
         if promised:
             said = "did not work" if recovery is None else f"worked after {recovery:.2f} s"
+            if slowness > 1.0:
+                said += f" on a machine {slowness:.1f} times slower than a quiet one"
             self._say(f"  writes {said}, the slowest took {slowest:.2f} s; whole after {healing:.2f} s")
-            if self.size.promise and (recovery is None or recovery > self.size.promise):
+            counted = fault.counted_recovery
+            if self.size.promise and (counted is None or counted > self.size.promise):
                 self.outcome.violations.append(
                     Violation("slow recovery", f"{kind.name} ({injected.what}): writes {said}")
                 )
@@ -218,54 +240,60 @@ class Suite:
                 return fitting[0]
         return self._random.choices(self.kinds, [kind.weight for kind in self.kinds])[0]
 
-    async def _recovered(self, began: float, injected: Injected, most: float) -> float | None:
+    async def _recovered(self, began: float, injected: Injected, most: float, patience: PatientClock) -> float | None:
         """Wait until writes work by all API servers that the fault did not hit; return after how many seconds."""
         probers = [prober for prober in self._probers if prober.wire.name not in injected.spared_servers]
         while True:
+            spent = patience.tick()
             moments = [prober.works_since(began) for prober in probers]
             if None not in moments:
                 return max(moment - began for moment in moments if moment is not None)
-            if self._clock() - began > most:
+            if spent > most:
                 return None
             await asyncio.sleep(0.05)
 
     async def _healed(self, kind: Kind, injected: Injected) -> float:
         """Wait until every process runs and writes work everywhere; return how long it took."""
-        began = self._clock()
-        while self._clock() - began < HEALING_SECONDS:
+        began, patience = self._clock(), self._patience()
+        while patience.tick() < HEALING_SECONDS:
             running = all(child.is_running for child in self.cluster.children)
             running = running and all(prober.works_since(began) is not None for prober in self._probers)
             if running and await asyncio.to_thread(self.cluster.are_members_healthy):
                 return self._clock() - began
             await asyncio.sleep(0.1)
         down = [child.name for child in self.cluster.children if not child.is_running]
-        text = f"{kind.name} ({injected.what}): not whole after {HEALING_SECONDS:.0f} s; down: {down or 'none'}"
+        failing = [prober.wire.name for prober in self._probers if prober.works_since(began) is None]
+        text = (
+            f"{kind.name} ({injected.what}): not whole after {patience.wall:.0f} s, {HEALING_SECONDS:.0f} s as its "
+            f"processes had them; down: {down or 'none'}; no writes by: {failing or 'none'}"
+        )
         self.outcome.violations.append(Violation("no recovery", text))
-        return HEALING_SECONDS
+        return patience.wall
 
     # Checking.
 
     async def _catch_up(self, watchers: Sequence[Watcher]) -> None:
         """Wait until the recorder and the watchers have seen the last write of the round."""
-        end = self._clock() + HEALING_SECONDS
+        patience = self._patience()
         if self.cluster.members:
             newest = await self._newest_revision()
-            while self._recorder.revision < newest and self._clock() < end:
+            while self._recorder.revision < newest and patience.tick() < HEALING_SECONDS:
                 await asyncio.sleep(0.05)
         else:
             await self._read_file()
         last = self._versions[-1].revision if self._versions else 0
-        while any(watcher.reached < last for watcher in watchers) and self._clock() < end:
+        while any(watcher.reached < last for watcher in watchers) and patience.tick() < HEALING_SECONDS:
             await asyncio.sleep(0.05)
 
     async def _newest_revision(self) -> int:
-        newest = 0
-        async with asyncio.timeout(HEALING_SECONDS):
-            while not newest:
-                for member in self.cluster.members:
-                    found = await asyncio.to_thread(gateway, member.url, "kv/range", {"key": "AA=="})
-                    if found:
-                        newest = max(newest, int(found["header"]["revision"]))
+        newest, patience = 0, self._patience()
+        while not newest:
+            if patience.tick() > HEALING_SECONDS:
+                raise TimeoutError("etcd does not tell its revision")
+            for member in self.cluster.members:
+                found = await asyncio.to_thread(gateway, member.url, "kv/range", {"key": "AA=="})
+                if found:
+                    newest = max(newest, int(found["header"]["revision"]))
         return newest
 
     async def _read_file(self) -> None:

@@ -31,6 +31,15 @@ def summarize(outcome: Outcome, seed: int, seconds: float) -> Iterator[str]:
         yield _row("all with a promise", promised)
         late = sum(fault.recovery is not None and fault.recovery > RECOVERY_SECONDS for fault in promised)
         yield f"later than {RECOVERY_SECONDS:g} s: {late} of {len(promised)}"
+    starved = [fault.slowness for fault in outcome.faults if fault.slowness > 1.0]
+    if starved:
+        counted = [fault.counted_recovery or 0.0 for fault in promised]
+        late = sum(recovery > RECOVERY_SECONDS for recovery in counted)
+        yield (
+            f"processes waited for a processor in {len(starved)} of {len(outcome.faults)} faults: everything took "
+            f"{quantile(starved, 0.5):.1f} times longer (p50), {max(starved):.1f} times at most; "
+            f"later than {RECOVERY_SECONDS:g} s as they had them: {late} of {len(promised)}"
+        )
     for kind, why in outcome.impossible.items():
         yield f"NOT RUN: {kind}: {why}"
     yield ""
