@@ -14,6 +14,7 @@ from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.health import Phase, health_checks
 from moorage.cluster.kubeconfig_files import KubeconfigPlace
+from moorage.cluster.transfer.stored_values import SIBLINGS, stored_problem
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
@@ -322,7 +323,8 @@ async def _open_store(settings: ApiServerSettings) -> Store:
             return await EtcdStore.open(settings.etcd, etcd_roots(), read_value=plain_value)
         if settings.data_dir is None:
             return MemoryStore()
-        return await SqliteStore.open(settings.data_dir)
+        siblings = SIBLINGS if settings.cert_dir is None else ()
+        return await SqliteStore.open(settings.data_dir, check=stored_problem, siblings=siblings)
     except StoreUnusable as error:
         raise CannotStart(str(error)) from None
 

@@ -10,6 +10,10 @@ from pathlib import Path
 from moorage.store.protocol import StoreError
 
 LOCK_FILE = "lock"
+#: The store, and the mark that is kept of it, see `high_water`.
+FILE_NAME, MARK_NAME = "moorage.db", "moorage.mark"
+#: The folder of snapshots that a server takes by itself.
+SNAPSHOTS = "snapshots"
 #: What SQLite keeps beside a file, by the ends of their names.
 SIDE_FILES = ("-wal", "-shm", "-journal")
 _MAX_PID_LENGTH = 20

@@ -1,21 +1,38 @@
 """Append every write to one table of an SQLite file; migrate files of older releases.
 
-A row is (revision, key, created, value); a deletion has no value. `append` returns when the rows are on disk. All
-methods block, and are called by one thread at a time. Many rows are written by one statement, because Python's
-interpreter lock is taken once per statement. Errors are sqlite3's, but for opening: `StoreUnusable`.
+A row is (revision, key, created, value) and has a checksum beside it, by which damage is noticed when the file is read;
+a deletion has no value. `append` returns when the rows are on disk. All methods block, and are called by one thread at
+a time. Many rows are written by one statement, because Python's interpreter lock is taken once per statement. Errors
+are sqlite3's, but for opening: `StoreUnusable`. A `MarkFile` is told of each commit, if there is one.
 The version of the file is SQLite's `user_version`; step n of `MIGRATIONS` leads from version n to n + 1, in one
 transaction, and an empty file is version 0. Kubernetes: etcd's bbolt file and its write-ahead log.
 """
 
+import secrets
+import shlex
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from moorage.store.checksums import (
+    DamagedRow,
+    Row,
+    damage_summary,
+    is_sound_mark,
+    mark_checksum,
+    row_checksum,
+    row_problem,
+)
 from moorage.store.data_directory import StoreUnusable
+from moorage.store.high_water import MarkFile
 from moorage.store.partition import Forgotten
+
+#: The marks that are not of one part: up to where all are compacted, the highest revision there was, and the random
+#: number of the store.
+ALL_PARTS, REACHED, IDENTITY = "all", "reached", "identity"
 
 #: "moor": tells a file of ours from any other SQLite file.
 APPLICATION_ID = 0x6D6F6F72
@@ -33,7 +50,28 @@ def _first_schema(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE marks (name TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID")
 
 
-MIGRATIONS: tuple[Migration, ...] = (_first_schema,)
+def _with_checksums(connection: sqlite3.Connection) -> None:
+    # NULL is no checksum. The identity tells this store from others, see `high_water`.
+    connection.execute("ALTER TABLE log ADD COLUMN checksum INTEGER")
+    connection.execute("ALTER TABLE marks ADD COLUMN checksum INTEGER")
+    connection.create_function("row_checksum", 4, row_checksum, deterministic=True)
+    connection.create_function("mark_checksum", 2, mark_checksum, deterministic=True)
+    connection.execute("UPDATE log SET checksum = row_checksum(revision, key, created, value)")
+    connection.execute("INSERT OR REPLACE INTO marks (name, revision) VALUES (?, ?)", (IDENTITY, secrets.randbits(62)))
+    connection.execute("UPDATE marks SET checksum = mark_checksum(name, revision)")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_first_schema, _with_checksums)
+#: The first version whose rows have checksums.
+HAS_CHECKSUMS = 2
+#: The tables as SQLite notes them, spaces left out.
+_TABLES = {
+    "log": "CREATETABLElog(revisionINTEGERPRIMARYKEY,keyTEXTNOTNULL,createdINTEGERNOTNULL,valueBLOB,checksumINTEGER)",
+    "marks": "CREATETABLEmarks(nameTEXTPRIMARYKEY,revisionINTEGERNOTNULL,checksumINTEGER)WITHOUTROWID",
+}
+
+#: Returns what is wrong with a value of a key, as an API server sees it; empty if nothing is.
+ValueCheck = Callable[[str, bytes], str]
 
 
 def migrate(connection: sqlite3.Connection, name: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
@@ -64,15 +102,46 @@ def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
 
 
-Row = tuple[int, str, int, bytes | None]
+def broken(path: Path, why: object) -> StoreUnusable:
+    """Return the error of a file that is damaged, with what can be done: one line."""
+    directory = shlex.quote(str(path.parent))
+    return StoreUnusable(
+        f"{path} is damaged: {why}. Nothing is served. `moorage store check {directory}` names all that is damaged, "
+        f"`moorage store repair {directory}` removes it or restores a snapshot"
+    )
 
-#: The marks that are not of one part: up to where all are compacted, and the highest revision there was.
-ALL_PARTS, REACHED = "all", "reached"
 
-#: The most rows of one transaction: four variables each, of the 32,766 that SQLite has room for.
+def refuse_if_unsound(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreUnusable if SQLite finds the structure of a file damaged, and sqlite3.Error."""
+    problems = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA quick_check(1)")]
+    if problems != ["ok"]:
+        raise broken(path, problems[0] if problems else "SQLite does not say how")
+
+
+def refuse_wrong_values(connection: sqlite3.Connection, path: Path, check: ValueCheck) -> None:
+    """Raise StoreUnusable if a value, which has no checksum yet, is wrong; and sqlite3.Error."""
+    damaged = []
+    for revision, key, value in connection.execute("SELECT revision, key, value FROM log WHERE value IS NOT NULL"):
+        is_typed = type(key) is str and type(value) is bytes
+        if problem := check(key, value) if is_typed else "is no row of a store":
+            damaged.append(DamagedRow(revision, key, problem))
+    if damaged:
+        raise broken(path, damage_summary(damaged))
+
+
+def _refuse_other_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreUnusable if a table is not as this release makes it, and sqlite3.Error."""
+    for name, text in connection.execute("SELECT name, sql FROM sqlite_master WHERE name IN ('log', 'marks')"):
+        if "".join(str(text).split()) != _TABLES[name]:
+            raise broken(path, f"the table {name} is not as it was made")
+
+
+#: The most rows of one transaction: five variables each, of the 32,766 that SQLite has room for.
 MAX_ROWS = 4_096
 #: The write-ahead log is brought home into the file when it has grown by about this many bytes.
 CHECKPOINT_BYTES = 4 * 1024 * 1024
+#: It is cut off, not only written over, when it is longer than this.
+LONG_LOG_BYTES = 2 * CHECKPOINT_BYTES
 #: What may be left of it while nothing is written.
 QUIET_BYTES = 512 * 1024
 _PAGE_BYTES = 8192
@@ -88,18 +157,22 @@ _SETTINGS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",
     "PRAGMA secure_delete = FAST",  # some systems' default writes every removed page once more, full of zeros
-    "PRAGMA wal_autocheckpoint = 0",
-    f"PRAGMA journal_size_limit = {CHECKPOINT_BYTES}",
+    "PRAGMA wal_autocheckpoint = 0",  # and SQLite never cuts the log off by itself, which the mark would not know
 )
 
 
 class LogFile:
     """The file of a store."""
 
-    def __init__(self, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    def __init__(
+        self, path: Path, migrations: Sequence[Migration] = MIGRATIONS, check: ValueCheck | None = None
+    ) -> None:
+        """Open the file, and look whether it is sound. `check` is asked for values that have no checksums yet."""
         self._path = path
+        self._log_path = path.with_name(f"{path.name}-wal")
         self._unchecked = self._checkpoints = 0
         self._has_long_log = False  # since the last checkpoint that kept the log's room, to be written over
+        self._mark: MarkFile | None = None
         try:
             self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
@@ -107,41 +180,81 @@ class LogFile:
         try:
             for setting in _SETTINGS:
                 self._connection.execute(setting).fetchall()
+            refuse_if_unsound(self._connection, path)
+            if check is not None and _number(self._connection, "user_version") == HAS_CHECKSUMS - 1:
+                refuse_wrong_values(self._connection, path, check)
             migrate(self._connection, str(path), migrations)
+            _refuse_other_tables(self._connection, path)
             self._bring_home()
         except sqlite3.Error as error:
             self._connection.close()
-            raise self._broken(error) from error
+            raise broken(path, error) from error
         except StoreUnusable:
             self._connection.close()
             raise
 
+    def keep_mark(self, mark: MarkFile) -> None:
+        """Tell a mark of all that is committed from now on; it is closed with the file."""
+        self._mark = mark
+
     # Reading, once.
 
     def marks(self) -> dict[str, int]:
+        """Return all marks but the identity. Raises StoreUnusable."""
+        marks = self._marks()
+        marks.pop(IDENTITY, None)
+        return marks
+
+    def identity(self) -> int:
+        """Return the random number that tells this store from others. Raises StoreUnusable."""
+        identity = self._marks().get(IDENTITY)
+        if identity is None:
+            raise broken(self._path, "the mark of the store's identity is gone")
+        return identity
+
+    def last_revision(self) -> int:
+        """Return the highest revision that the file has or has had. Raises StoreUnusable."""
         try:
-            rows = self._connection.execute("SELECT name, revision FROM marks").fetchall()
+            (last,) = self._connection.execute("SELECT max(revision) FROM log").fetchone()
         except sqlite3.Error as error:
-            raise self._broken(error) from error
-        if any(type(name) is not str or type(revision) is not int for name, revision in rows):
-            raise self._broken("a mark is damaged")
-        return dict(rows)
+            raise broken(self._path, error) from error
+        return max(last or 0, self._marks().get(REACHED, 0))
+
+    def _marks(self) -> dict[str, int]:
+        try:
+            rows = self._connection.execute("SELECT name, revision, checksum FROM marks").fetchall()
+        except sqlite3.Error as error:
+            raise broken(self._path, error) from error
+        for name, revision, checksum in rows:
+            if not is_sound_mark(name, revision, checksum):
+                raise broken(self._path, f"the mark {name!r} is not as it was written")
+        return {name: revision for name, revision, _ in rows}
 
     def rows(self) -> Generator[Row, None, None]:
-        """Yield the whole log, in order. Close it if it is not read to its end."""
-        try:
-            for row in self._connection.execute("SELECT revision, key, created, value FROM log ORDER BY revision"):
-                revision, key, created, value = row
-                if type(key) is not str or type(created) is not int or not (value is None or type(value) is bytes):
-                    raise self._broken(f"revision {revision} is damaged")
-                yield row
-        except sqlite3.Error as error:
-            raise self._broken(error) from error
+        """Yield the whole log, in order. Close it if it is not read to its end.
 
-    def _broken(self, why: object) -> StoreUnusable:
-        return StoreUnusable(
-            f"{self._path} cannot be read ({why}): move it away to start with an empty cluster, or restore a copy"
-        )
+        Raises StoreUnusable, at the end, if rows are damaged: they are left out.
+        """
+        damaged: list[DamagedRow] = []
+        try:
+            for row in self._connection.execute(
+                "SELECT revision, key, created, value, checksum FROM log ORDER BY revision"
+            ):
+                if problem := row_problem(row):
+                    damaged.append(DamagedRow(row[0], row[1], problem))
+                else:
+                    yield row[:4]
+        except sqlite3.Error as error:
+            raise broken(self._path, error) from error
+        if damaged:
+            raise broken(self._path, damage_summary(damaged))
+
+    def verify(self) -> None:
+        """Read everything once. Raises StoreUnusable if something is damaged."""
+        self._marks()
+        with closing(self.rows()) as rows:
+            for _ in rows:
+                pass
 
     def copy_to(self, path: Path) -> None:
         """Write all of it into a new file, as of the last commit."""
@@ -151,23 +264,29 @@ class LogFile:
 
     def append(self, rows: Sequence[Row]) -> None:
         """Write at most `MAX_ROWS` rows, all or none; they are on disk when this returns."""
-        values: list[Any] = [column for row in rows for column in row]
+        values: list[Any] = []
+        for row in rows:
+            values += row
+            values.append(row_checksum(*row))
         size = _power_of_two(len(rows))
-        values += (None, None, None, None) * (size - len(rows))
+        values += (None, None, None, None, None) * (size - len(rows))
         self._connection.execute(_insertion(size), values)
         self._unchecked += _logged_bytes(rows)
+        self._note(rows[-1][0])
 
     def forget(self, forgotten: Sequence[Forgotten], reached: int) -> None:
         """Write where history begins, then remove at most `MAX_ROWS` rows, which a crash leaves to the next start."""
         marks = {REACHED: reached}
         for part, revision, _ in forgotten:
             marks[part] = max(revision, marks.get(part, 0))
-        self._connection.execute(_marking(len(marks)), [column for mark in marks.items() for column in mark])
+        values = [column for mark in marks.items() for column in (*mark, mark_checksum(*mark))]
+        self._connection.execute(_marking(len(marks)), values)
         superseded: list[int | None] = [revision for piece in forgotten for revision in piece.superseded]
         if superseded:
             size = _power_of_two(len(superseded))
             self._connection.execute(_removal(size), superseded + [None] * (size - len(superseded)))
         self._unchecked += 2 * _PAGE_BYTES + 512 * len(superseded)
+        self._note(reached)
 
     def tidy(self) -> None:
         """Keep the write-ahead log and the file from growing without end. Cheap if there is nothing to do."""
@@ -176,6 +295,9 @@ class LogFile:
         self._checkpoints += 1
         if self._checkpoints % 8 == 0 and self._much_is_free():
             self._connection.execute(f"PRAGMA incremental_vacuum({FREE_PIECE})").fetchall()
+        if self._log_bytes() > LONG_LOG_BYTES:
+            self._cut_log()
+            return
         self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         self._unchecked, self._has_long_log = 0, True
 
@@ -185,18 +307,48 @@ class LogFile:
 
     def rest(self) -> None:
         """Cut the write-ahead log off, once nothing has been written for a while."""
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        self._unchecked, self._has_long_log = 0, False
+        self._cut_log()
 
     def close(self) -> None:
-        with suppress(sqlite3.Error):  # what is in the write-ahead log is safe there, and is found at the next start
+        with suppress(sqlite3.Error, OSError):  # what is in the write-ahead log is safe there until the next start
             self._bring_home()
         self._connection.close()
+        if self._mark is not None:
+            self._mark.close()
 
     def _bring_home(self) -> None:
         if self._much_is_free():
             self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+        self._cut_log()
+
+    def _cut_log(self) -> None:
+        if self._mark is not None:
+            self._mark.note_cut()
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._unchecked, self._has_long_log = 0, False
+
+    # The mark.
+
+    def _note(self, revision: int) -> None:
+        if self._mark is not None:
+            with suppress(OSError):  # then it says less than there is: no reason to refuse a write that is durable
+                self._mark.note(revision, self._log_bytes())
+
+    def _log_bytes(self) -> int:
+        try:
+            return self._log_path.stat().st_size
+        except OSError:
+            return 0
+
+    @property
+    def has_unsynced_mark(self) -> bool:
+        return self._mark is not None and not self._mark.is_synced
+
+    def sync_mark(self, *, at_once: bool = False) -> None:
+        """Make the mark durable if that has not been done for a while."""
+        if self._mark is not None:
+            with suppress(OSError):
+                self._mark.sync() if at_once else self._mark.sync_if_due()
 
     def _much_is_free(self) -> bool:
         free, pages = (
@@ -223,7 +375,7 @@ def _power_of_two(least: int) -> int:
 
 @cache
 def _insertion(size: int) -> str:
-    rows = ",".join(("(?,?,?,?)",) * size)
+    rows = ",".join(("(?,?,?,?,?)",) * size)
     return f"INSERT INTO log SELECT * FROM (VALUES {rows}) WHERE column1 IS NOT NULL"
 
 
@@ -234,5 +386,9 @@ def _removal(size: int) -> str:
 
 @cache
 def _marking(count: int) -> str:
-    rows = ",".join(("(?,?)",) * count)
-    return f"INSERT INTO marks VALUES {rows} ON CONFLICT DO UPDATE SET revision = max(revision, excluded.revision)"
+    rows = ",".join(("(?,?,?)",) * count)
+    newer = "excluded.revision > revision"
+    return (
+        f"INSERT INTO marks VALUES {rows} ON CONFLICT DO UPDATE SET "
+        f"checksum = iif({newer}, excluded.checksum, checksum), revision = max(revision, excluded.revision)"
+    )

@@ -14,8 +14,11 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from moorage.store.data_directory import SIDE_FILES, StoreUnusable, sync, write_problem
+from moorage.store.data_directory import MARK_NAME, SIDE_FILES, StoreUnusable, sync, write_problem
+from moorage.store.high_water import MarkUnreadable, read_mark
 from moorage.store.log_file import ALL_PARTS, APPLICATION_ID, MIGRATIONS, REACHED, LogFile
+from moorage.store.partition import Forgotten
+from moorage.store.salvage import put_in_place
 from moorage.store.state import FIRST_REVISION
 
 _TABLE = "CREATE TABLE snapshot (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"
@@ -83,41 +86,49 @@ def read_snapshot(path: Path) -> SnapshotInfo:
 def revision_of(path: Path) -> int:
     """Return the revision that a store's file has reached, 0 for one without objects. Raises StoreUnusable."""
     if not path.exists() or not path.stat().st_size:
-        return 0
+        return marked_revision(path)
     with closing(LogFile(path)) as file:
-        marks = file.marks()
-        with closing(file.rows()) as rows:
-            last = max((row[0] for row in rows), default=0)
-    reached = max(last, marks.get(REACHED, 0))
+        file.verify()
+        reached = max(file.last_revision(), marked_revision(path))
     return reached if reached > FIRST_REVISION else 0
 
 
-def restore_snapshot(snapshot: Path, database: Path, after: int) -> None:
+def marked_revision(path: Path) -> int:
+    """Return the revision that the mark beside a store's file has; 0 if there is none, or it cannot be read."""
+    with suppress(MarkUnreadable, OSError):
+        mark = read_mark(path.with_name(MARK_NAME))
+        return mark.revision if mark is not None else 0
+    return 0
+
+
+def restore_snapshot(
+    snapshot: Path, database: Path, after: int, make_room: Callable[[], Path | None] = lambda: None
+) -> Path | None:
     """Put the objects of a checked snapshot in the place of a store's file, which is not in use.
 
     Revisions go on from the snapshot's, or from `after` if that is higher: what was watched at a revision that the
-    snapshot never had is listed again. Raises StoreUnusable, OSError.
+    snapshot never had is listed again. For `make_room` see `write_database`. Raises StoreUnusable, OSError.
     """
     unfinished = database.with_name(f".{database.name}.{secrets.token_hex(4)}")
     try:
         with snapshot.open("rb") as source, os.fdopen(_new_file(unfinished), "wb") as target:
             shutil.copyfileobj(source, target, 1024 * 1024)
         with closing(_opened(unfinished, "rw")) as connection:
-            if after > _reached(connection):
-                marks = ((ALL_PARTS, after), (REACHED, after))
-                connection.executemany("INSERT OR REPLACE INTO marks VALUES (?, ?)", marks)
             connection.execute("DROP TABLE snapshot")
             connection.commit()
+        with closing(LogFile(unfinished)) as file:
+            if after > file.last_revision():
+                file.forget([Forgotten(ALL_PARTS, after, [])], after)
         sync(unfinished)
-        for suffix in SIDE_FILES:
-            database.with_name(f"{database.name}{suffix}").unlink(missing_ok=True)
-        unfinished.replace(database)
-        sync(database.parent)
+        aside = make_room()
+        put_in_place(unfinished, database)
+        return aside
     except sqlite3.Error as error:
-        raise StoreUnusable(f"{database} cannot be written: {error}") from None
+        raise StoreUnusable(f"{database} cannot be written: {write_problem(error)}") from None
     finally:
         with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
+            for suffix in ("", *SIDE_FILES):
+                unfinished.with_name(f"{unfinished.name}{suffix}").unlink(missing_ok=True)
 
 
 def _opened(path: Path, mode: str) -> sqlite3.Connection:

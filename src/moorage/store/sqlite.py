@@ -13,15 +13,17 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
+from moorage.store.checksums import Row
 from moorage.store.data_directory import DataDirectory, write_problem
-from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, LogFile, Migration, Row
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, LogFile, Migration, ValueCheck
 from moorage.store.memory import MemoryStore, Pending
+from moorage.store.opening import open_log_file
 from moorage.store.partition import Forgotten, wake
 from moorage.store.protocol import Change, StoreError, StoreFailed
 from moorage.store.state import Bounds
@@ -96,9 +98,10 @@ class Writer:
             while self._copies:
                 self._copy(self._copies.pop())
             with suppress(
-                sqlite3.Error
+                sqlite3.Error, OSError
             ):  # a full disk: commits will say so, and this is tried again after the next one
                 self._file.tidy()
+            self._file.sync_mark()
         self._file.close()
         self._tell(self._ended.set_result, None)
 
@@ -127,12 +130,14 @@ class Writer:
 
     def _wait(self) -> Message | None:
         """Return the next message; if none comes for a while, tidy up, and wait on."""
-        if not self._file.is_tidy:
+        if not self._file.is_tidy or self._file.has_unsynced_mark:
             try:
                 return self._queue.get(timeout=QUIET_SECONDS)
             except Empty:
-                with suppress(sqlite3.Error):  # what is in the log is safe there
-                    self._file.rest()
+                if not self._file.is_tidy:
+                    with suppress(sqlite3.Error, OSError):  # what is in the log is safe there
+                        self._file.rest()
+                self._file.sync_mark(at_once=True)
         return self._queue.get()
 
     def _commit(self, changes: list[Change]) -> None:
@@ -191,9 +196,6 @@ def _pieces(forgotten: Sequence[Forgotten]) -> list[list[Forgotten]]:
     return pieces
 
 
-FILE_NAME = "moorage.db"
-
-
 class SqliteStore(MemoryStore):
     """A store in a file, made by `open`. Implements `protocol.Store`."""
 
@@ -223,11 +225,17 @@ class SqliteStore(MemoryStore):
         bounds: Bounds | None = None,
         clock: Callable[[], float] = time.monotonic,
         migrations: Sequence[Migration] = MIGRATIONS,
+        check: ValueCheck | None = None,
+        siblings: Collection[str] = (),
     ) -> "SqliteStore":
-        """Open the store in the folder `path`, which is created if it is missing. Raises `StoreUnusable`."""
+        """Open the store in the folder `path`, which is created if it is missing. Raises `StoreUnusable`.
+
+        For `check` and `siblings` see `opening`.
+        """
         with ExitStack() as opened:
             directory = opened.enter_context(closing(DataDirectory(path)))
-            file = opened.enter_context(closing(LogFile(directory.prepare(FILE_NAME), migrations)))
+            file = open_log_file(directory, migrations=migrations, check=check, siblings=siblings)
+            opened.enter_context(closing(file))
             store = cls(directory, file, bounds, clock)
             opened.pop_all()  # the store closes them
         return store

@@ -16,7 +16,7 @@ NOTICEABLE = 2.0
 #: How often threads are looked at.
 LOOK_SECONDS = 0.25
 #: The clock never runs slower than this.
-MOST = 100.0
+MOST = 25.0
 
 
 class Work(NamedTuple):

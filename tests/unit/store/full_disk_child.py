@@ -5,8 +5,9 @@ import resource
 import sys
 from pathlib import Path
 
+from moorage.store.data_directory import FILE_NAME
 from moorage.store.protocol import StoreFailed
-from moorage.store.sqlite import FILE_NAME, SqliteStore
+from moorage.store.sqlite import SqliteStore
 
 
 async def main(path: Path) -> None:

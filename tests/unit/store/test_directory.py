@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from moorage.store.data_directory import LOCK_FILE, DataDirectory, StoreUnusable
-from moorage.store.sqlite import FILE_NAME, SqliteStore
+from moorage.store.data_directory import FILE_NAME, LOCK_FILE, MARK_NAME, DataDirectory, StoreUnusable
+from moorage.store.sqlite import SqliteStore
 
 pytestmark = pytest.mark.real_time
 
@@ -70,7 +70,7 @@ async def test_only_the_owner_can_read(tmp_path: Path) -> None:
     store = await SqliteStore.open(path)
     await store.create("/secrets/default/a", b"secret")
     files = {file.name: file.stat().st_mode & 0o777 for file in path.iterdir()}
-    assert files == dict.fromkeys((LOCK_FILE, FILE_NAME, f"{FILE_NAME}-wal"), 384)
+    assert files == dict.fromkeys((LOCK_FILE, FILE_NAME, f"{FILE_NAME}-wal", MARK_NAME), 384)
     assert path.stat().st_mode & 0o777 == 0o700
     await store.close()
 

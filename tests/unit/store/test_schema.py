@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from moorage.store.data_directory import StoreUnusable
+from moorage.store.data_directory import FILE_NAME, StoreUnusable
 from moorage.store.log_file import MIGRATIONS, Migration
 from moorage.store.protocol import Listing
-from moorage.store.sqlite import FILE_NAME, SqliteStore
+from moorage.store.sqlite import SqliteStore
 
 
 def _fill(path: Path, count: int = 3) -> None:
@@ -66,7 +66,7 @@ def test_an_older_file_is_migrated_step_by_step(tmp_path: Path) -> None:
 def test_a_newer_file_is_refused(tmp_path: Path) -> None:
     _fill(tmp_path)
     _list(tmp_path, (*MIGRATIONS, _step("second")))
-    with pytest.raises(StoreUnusable, match=r"written by a newer release \(data format 2, this one knows up to 1\)"):
+    with pytest.raises(StoreUnusable, match=r"written by a newer release \(data format 3, this one knows up to 2\)"):
         _list(tmp_path)
     # It is left as it was.
     assert len(_list(tmp_path, (*MIGRATIONS, _step("second"))).items) == 3
@@ -94,7 +94,7 @@ def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"kind: Pod\n" * 1_000)
-    with pytest.raises(StoreUnusable, match="move it away"):
+    with pytest.raises(StoreUnusable, match="is damaged: file is not a database"):
         _list(tmp_path)
     assert (tmp_path / FILE_NAME).read_bytes().startswith(b"kind: Pod")
 
@@ -124,12 +124,21 @@ def test_a_damaged_file_is_refused_or_read_but_never_a_surprise(tmp_path: Path, 
         "UPDATE log SET key = x'00ff' WHERE revision = 2",
         "UPDATE log SET value = 7 WHERE revision = 2",
         "UPDATE log SET created = 'soon' WHERE revision = 2",
-        "INSERT INTO marks VALUES ('/pods/', 'late')",
-        "INSERT INTO marks VALUES ('reached', x'00')",
+        "INSERT INTO marks VALUES ('/pods/', 'late', 1)",
+        "INSERT INTO marks VALUES ('reached', x'00', 1)",
+        "INSERT INTO marks VALUES ('/pods/', 4, 4)",
+        "UPDATE marks SET revision = 7 WHERE name = 'identity'",
+        "DELETE FROM marks WHERE name = 'identity'",
+        "UPDATE log SET checksum = checksum + 1 WHERE revision = 3",
+        "UPDATE log SET checksum = NULL WHERE revision = 3",
+        "UPDATE log SET revision = 40 WHERE revision = 4",
+        "UPDATE log SET created = 4 WHERE revision = 3",
+        "UPDATE log SET value = NULL WHERE revision = 3",
+        "UPDATE log SET key = '/pods/default/7' WHERE revision = 3",
     ],
 )
 def test_tables_that_hold_something_else_are_refused(tmp_path: Path, damage: str) -> None:
     _fill(tmp_path)
     _sql(tmp_path, damage)
-    with pytest.raises(StoreUnusable, match="cannot be read"):
+    with pytest.raises(StoreUnusable, match=r"is damaged|is not the store"):
         _list(tmp_path)

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from moorage.store import log_file, sqlite
+from moorage.store.checksums import mark_checksum
+from moorage.store.data_directory import FILE_NAME
 from moorage.store.log_file import CHECKPOINT_BYTES
 from moorage.store.protocol import Change, ClaimTaken, Compacted, StoreFailed
-from moorage.store.sqlite import FILE_NAME, SqliteStore
+from moorage.store.sqlite import SqliteStore
 from moorage.store.state import Bounds
 
 pytestmark = pytest.mark.real_time
@@ -100,7 +102,7 @@ async def test_rows_that_a_removal_left_behind_are_removed_by_the_next_start(tmp
             lease = await store.update("/leases/a", b"", lease.revision)
         await store.delete("/leases/a", lease.revision)
     connection = sqlite3.connect(tmp_path / FILE_NAME)
-    connection.execute("INSERT INTO marks VALUES ('/leases/', 13)")
+    connection.execute("INSERT INTO marks VALUES ('/leases/', 13, ?)", (mark_checksum("/leases/", 13),))
     connection.commit()
     connection.close()
     assert len(_rows(tmp_path)) == 12

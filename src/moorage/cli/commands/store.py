@@ -1,4 +1,4 @@
-"""Move and check the objects of a data directory or an etcd: `moorage store migrate` and `check`.
+"""Move, check and repair the objects of a data directory or an etcd: `moorage store migrate`, `check` and `repair`.
 
 Exit code: 0 if it is done or all is well, 1 if it cannot be done or something is wrong with an object, 2 if the command
 line is wrong.
@@ -18,6 +18,7 @@ from moorage.cli.options import EtcdMaker, etcd_access_options, etcd_options, et
 
 if TYPE_CHECKING:
     from moorage.cli.shared import Progress
+    from moorage.cluster.transfer.repair import Repaired
     from moorage.cluster.transfer.store_check import StoreReport
     from moorage.store.etcd.settings import EtcdSettings
 
@@ -28,7 +29,7 @@ _URL = "://"
 
 @click.group("store")
 def command() -> None:
-    """Move the objects of a stopped cluster between a data directory and etcd, and check them."""
+    """Move the objects of a stopped cluster between a data directory and etcd, check them, repair what is damaged."""
 
 
 @command.command("migrate")
@@ -133,7 +134,7 @@ class _Bar:
     help="Output format.",
 )
 def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> None:
-    """Check every object: it decodes as its kind, its key and its name agree, uids, addresses and owners fit.
+    """Check every object: it is as it was written and decodes as its kind, names, uids, addresses and owners fit.
 
     DATA_DIR is that of a stopped cluster. An etcd is read as of one revision, and may be in use. Errors are what no API
     server would have written or could serve; notes are what controllers or the next start put right.
@@ -157,6 +158,116 @@ def check(data_dir: Path | None, etcd: EtcdSettings | None, form: str) -> None:
     _print(report, form)
     if report.errors:
         raise click.exceptions.Exit(_WRONG)
+
+
+@command.command("repair")
+@click.argument("data_dir", required=False, type=click.Path(file_okay=False, path_type=Path))
+@etcd_options
+@click.option("--remove", multiple=True, metavar="KEY", help="Remove the object of this key. Repeatable.")
+@click.option(
+    "--remove-damaged",
+    is_flag=True,
+    help="Remove all objects that cannot be read; put back those of which one bit was flipped.",
+)
+@click.option("--accept-missing", is_flag=True, help="Go on without the writes that are missing at the end.")
+@click.option(
+    "--restore-snapshot",
+    "snapshot",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[FILE]",
+    help="Restore the newest snapshot of the data directory, or a file.",
+)
+@click.option("--new", is_flag=True, help="Begin with an empty store.")
+def repair(
+    data_dir: Path | None,
+    etcd: EtcdSettings | None,
+    remove: tuple[str, ...],
+    remove_damaged: bool,
+    accept_missing: bool,
+    snapshot: str | None,
+    new: bool,
+) -> None:
+    """Repair a damaged store. DATA_DIR is that of a stopped cluster; the files that were there are kept aside.
+
+    Without an option, nothing is changed: what is damaged is named, as by `moorage store check`. Revisions go on above
+    all that were acknowledged. From an etcd, values that cannot be read are removed; they are kept in a file here.
+
+    \b
+    Try:
+      moorage store repair ~/.local/share/moorage/clusters/dev --remove-damaged
+      moorage store repair ~/.local/share/moorage/clusters/dev --restore-snapshot
+    """
+    from moorage.cluster.transfer.store_content import TransferError
+
+    if (data_dir is None) == (etcd is None):
+        raise click.UsageError("Name a data directory, or --etcd-servers.")
+    ways = (snapshot is not None, new, bool(remove) or remove_damaged or accept_missing)
+    if sum(ways) > 1:
+        raise click.UsageError("--restore-snapshot and --new replace all objects: give one of them, and nothing else.")
+    if etcd is not None and (accept_missing or snapshot is not None or new):
+        raise click.UsageError("etcd keeps its own files: only --remove and --remove-damaged are for it.")
+    try:
+        if not any(ways):
+            _only_check(data_dir, etcd)
+        elif etcd is not None:
+            from moorage.cluster.transfer.repair_etcd import repair_etcd
+
+            _say_repaired(repair_etcd(etcd, Path(), remove=remove, removes_damaged=remove_damaged))
+        else:
+            _repair_directory(
+                data_dir or Path(), remove, snapshot, removes=remove_damaged, accepts=accept_missing, is_new=new
+            )
+    except TransferError as error:
+        raise refusal(error) from None
+
+
+def _only_check(data_dir: Path | None, etcd: EtcdSettings | None) -> None:
+    """Raises TransferError."""
+    from moorage.cli.shared import say
+    from moorage.cluster.transfer.store_check import check_directory, check_etcd
+
+    report = check_etcd(etcd) if etcd is not None else check_directory(data_dir or Path())
+    _print(report, "text")
+    if report.errors:
+        say(
+            "nothing was changed: --remove KEY and --remove-damaged remove objects, --accept-missing goes on without a "
+            "lost end, --restore-snapshot restores the newest snapshot, --new begins with an empty store"
+        )
+        raise click.exceptions.Exit(_WRONG)
+
+
+def _repair_directory(
+    path: Path, remove: tuple[str, ...], snapshot: str | None, *, removes: bool, accepts: bool, is_new: bool
+) -> None:
+    """Raises TransferError."""
+    from moorage.cluster.transfer.repair import begin_empty, repair_directory, restore_directory
+
+    if snapshot is not None:
+        file, info, aside = restore_directory(path, Path(snapshot) if snapshot else None)
+        click.echo(f"Restored {_number(info.objects, 'object')} as of revision {info.revision} from {file}.")
+        _say_aside(aside)
+    elif is_new:
+        _say_repaired(begin_empty(path))
+    else:
+        _say_repaired(repair_directory(path, remove=remove, removes_damaged=removes, accepts_missing=accepts))
+
+
+def _say_repaired(repaired: Repaired) -> None:
+    from moorage.lint.report.printable import printable
+
+    for key in repaired.removed:
+        click.echo(printable(f"removed {key}"))
+    for key in repaired.mended:
+        click.echo(printable(f"mended {key}: one bit was flipped back"))
+    click.echo(f"{_number(repaired.objects, 'object')} at revision {repaired.revision}.")
+    _say_aside(repaired.aside)
+
+
+def _say_aside(aside: Path | None) -> None:
+    if aside is not None:
+        click.echo(f"What was there is kept in {aside}: it has Secrets, too; delete it when you do not need it.")
 
 
 def _print(report: StoreReport, form: str) -> None:

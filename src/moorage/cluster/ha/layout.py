@@ -18,7 +18,7 @@ import msgspec
 from moorage.client.kubeconfig.private_file import write_private
 from moorage.client.leader_election import ElectionTimes
 from moorage.cluster.cannot_start import CannotStart
-from moorage.store.sqlite import FILE_NAME as DATABASE
+from moorage.store.data_directory import FILE_NAME as DATABASE
 
 #: More members make etcd slower, and a machine fuller, without surviving more than three failures.
 MOST_MEMBERS = 7

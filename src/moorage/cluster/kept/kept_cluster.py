@@ -34,14 +34,14 @@ from moorage.cluster.kept.places import (
 from moorage.cluster.kept.processes import ProcessRecord, end_process, running_process
 from moorage.cluster.kubeconfig_files import FILE_NAME as KUBECONFIG
 from moorage.serve.pki.certificates import Authority, CertificateError, Issued
-from moorage.store.data_directory import LOCK_FILE, SIDE_FILES, DataDirectory, StoreUnusable
-from moorage.store.sqlite import FILE_NAME as DATABASE
+from moorage.store.data_directory import FILE_NAME as DATABASE
+from moorage.store.data_directory import LOCK_FILE, MARK_NAME, SIDE_FILES, SNAPSHOTS, DataDirectory, StoreUnusable
 
 _FILES = (
     *(f"{DATABASE}{suffix}" for suffix in ("", *SIDE_FILES)),
-    *(KUBECONFIG, DESCRIPTION_FILE, PROCESS_FILE, LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE, MEMBERS_FILE),
+    *(MARK_NAME, KUBECONFIG, DESCRIPTION_FILE, PROCESS_FILE, LOG_FILE, f"{LOG_FILE}.old", LOCK_FILE, MEMBERS_FILE),
 )
-_FOLDERS = ("pki", ETCD, LOGS, COMPONENTS)
+_FOLDERS = ("pki", SNAPSHOTS, ETCD, LOGS, COMPONENTS)
 
 
 class KeptCluster(NamedTuple):

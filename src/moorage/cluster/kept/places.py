@@ -11,8 +11,7 @@ from pathlib import Path
 
 from moorage.client.kubeconfig.loading import default_file, listed_files
 from moorage.model.names import dns1123_label_errors
-from moorage.store.data_directory import LOCK_FILE
-from moorage.store.sqlite import FILE_NAME
+from moorage.store.data_directory import FILE_NAME, LOCK_FILE
 
 #: What the cluster was told at its last start.
 DESCRIPTION_FILE = "cluster.json"

@@ -4,10 +4,9 @@ A data directory is written beside its place, then renamed. Objects keep their r
 which an SQLite file cannot have, the second and those after it move up as far as they must.
 """
 
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import AsyncExitStack, closing, suppress
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import msgspec
@@ -26,14 +25,13 @@ from moorage.cluster.transfer.store_content import (
     refuse_if_used,
 )
 from moorage.serve.resources.kube_apiserver_values import plain_value
-from moorage.store.data_directory import SIDE_FILES, DataDirectory, StoreUnusable, sync
+from moorage.store.checksums import Row
+from moorage.store.data_directory import FILE_NAME, DataDirectory, StoreUnusable
 from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import MIGRATION
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.log_file import ALL_PARTS, MAX_ROWS, LogFile, Row
-from moorage.store.partition import Forgotten
+from moorage.store.salvage import write_database
 from moorage.store.snapshot_file import revision_of
-from moorage.store.sqlite import FILE_NAME
 
 
 class IntoDirectory(msgspec.Struct, frozen=True):
@@ -64,7 +62,7 @@ def write_directory(
             # Clients that saw a revision of which objects have moved are to list again.
             moved = 1 if kept < len(rows) else 0
             reached = max(content.revision, rows[-1][0] if rows else 0, before) + moved
-            _replace(database, rows, reached, tick)
+            write_database(database, rows, reached, tick=tick)
     except (StoreUnusable, sqlite3.Error) as error:
         raise TransferError(str(error)) from None
     except OSError as error:
@@ -83,27 +81,6 @@ def _rows(items: Iterable[StoredItem]) -> list[Row]:
         last = max(last + 1, item.revision)
         rows.append((last, item.key, min(item.created, last), value))
     return rows
-
-
-def _replace(database: Path, rows: list[Row], reached: int, tick: Callable[[int], None]) -> None:
-    unfinished = database.with_name(f".{database.name}.{secrets.token_hex(4)}")
-    try:
-        unfinished.touch(mode=0o600, exist_ok=False)
-        with closing(LogFile(unfinished)) as file:
-            for begin in range(0, len(rows), MAX_ROWS):
-                some = rows[begin : begin + MAX_ROWS]
-                file.append(some)
-                tick(len(some))
-            file.forget([Forgotten(ALL_PARTS, reached, [])], reached)
-        sync(unfinished)
-        for suffix in SIDE_FILES:
-            database.with_name(f"{database.name}{suffix}").unlink(missing_ok=True)
-        unfinished.replace(database)
-        sync(database.parent)
-    finally:
-        with suppress(OSError):
-            for suffix in ("", *SIDE_FILES):
-                unfinished.with_name(f"{unfinished.name}{suffix}").unlink(missing_ok=True)
 
 
 #: Is called with the number of steps of a migration before it begins, and returns what is told of each some.

@@ -25,13 +25,20 @@ from moorage.cluster.kept.description import (
     write_description,
 )
 from moorage.cluster.kept.kept_cluster import KeptCluster
+from moorage.cluster.transfer.stored_values import SIBLINGS, stored_problem
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import time_text
 from moorage.serve.requests.web_paths import DESCRIPTION_PATH, SNAPSHOT_PATH
-from moorage.store.data_directory import DataDirectory, StoreUnusable, write_problem
-from moorage.store.log_file import LogFile
-from moorage.store.snapshot_file import SnapshotInfo, read_snapshot, restore_snapshot, revision_of, write_snapshot
-from moorage.store.sqlite import FILE_NAME
+from moorage.store.data_directory import FILE_NAME, DataDirectory, StoreUnusable, write_problem
+from moorage.store.opening import open_log_file
+from moorage.store.snapshot_file import (
+    SnapshotInfo,
+    marked_revision,
+    read_snapshot,
+    restore_snapshot,
+    revision_of,
+    write_snapshot,
+)
 
 _MAX_BYTES = 16 * 1024**3
 _SECONDS = 900.0
@@ -92,12 +99,15 @@ def _save_stopped(cluster: KeptCluster, file: Path, *, force: bool) -> SnapshotI
 
     def fill(path: Path) -> None:
         path.unlink()  # SQLite makes it
-        with closing(LogFile(database)) as log:
-            log.copy_to(path)
+        log.verify()
+        log.copy_to(path)
         path.chmod(0o600)
 
     try:
-        with closing(DataDirectory(cluster.directory)):
+        with (
+            closing(DataDirectory(cluster.directory)) as directory,
+            closing(open_log_file(directory, check=stored_problem, siblings=SIBLINGS)) as log,
+        ):
             return _write(file, fill, msgspec.json.encode(described).decode(), force=force)
     except StoreUnusable as error:
         raise SnapshotError(str(error)) from None
@@ -150,7 +160,7 @@ def _reached(database: Path, *, force: bool) -> int:
     except StoreUnusable:
         if not force:
             raise
-        return 0
+        return marked_revision(database)
 
 
 def _description(description: Description, directory: Path, name: str) -> Description:

@@ -6,10 +6,8 @@ decode and leaves it out.
 """
 
 import asyncio
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,13 +16,13 @@ import msgspec
 from moorage.cluster.transfer.store_content import (
     StoreContent,
     StoredItem,
-    TransferError,
     layout_of,
-    opened_directory,
+    locked_directory,
     opened_etcd,
-    read_directory,
     read_etcd,
+    salvaged_content,
 )
+from moorage.cluster.transfer.stored_values import stored_problem
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS, VIRTUAL_KINDS
 from moorage.model.schema.conversion import ConversionError, convert_view
@@ -34,10 +32,9 @@ from moorage.model.types.view import View
 from moorage.serve.admission.service_claims import ADDRESS, claims_of
 from moorage.serve.resources.kube_apiserver_values import plain_value, value_problem
 from moorage.serve.resources.objects import prefix_of
-from moorage.store.data_directory import StoreUnusable
 from moorage.store.etcd.layout import MIGRATION
 from moorage.store.etcd.settings import EtcdSettings
-from moorage.store.sqlite import FILE_NAME
+from moorage.store.salvage import Salvaged, salvage
 
 _EVENTS, _DEFINITIONS = prefix_of(KINDS.EVENT), prefix_of(KINDS.CUSTOM_RESOURCE_DEFINITION)
 _HEAD = b'{"metadata":{"'
@@ -91,11 +88,9 @@ class _Known(NamedTuple):
     view: Any
 
 
-def check_store(content: StoreContent, damage: str = "") -> StoreReport:
-    """Check all objects. `damage` is what is wrong with the file as a whole."""
-    findings: list[StoreFinding] = []
-    if damage:
-        findings.append(StoreFinding(ERROR, content.title, damage))
+def check_store(content: StoreContent, damage: Sequence[StoreFinding] = ()) -> StoreReport:
+    """Check all objects. `damage` is what is wrong with the file, and with objects that could not be read."""
+    findings = list(damage)
     if MIGRATION in content.notes:
         findings.append(StoreFinding(ERROR, f"moorage/{MIGRATION}", "a migration into this store was not finished"))
     kinds = _kinds(content)
@@ -114,6 +109,18 @@ def check_store(content: StoreContent, damage: str = "") -> StoreReport:
     findings += (StoreFinding(*found) for found in check_services(services, content))
     findings.sort(key=lambda finding: (finding.level != ERROR, finding.key, finding.problem))
     return StoreReport(content.title, content.revision, dict(sorted(counts.items())), findings)
+
+
+def unreadable_keys(content: StoreContent) -> set[str]:
+    """Return the keys, as they are shown, of values that no API server could serve as the kind of their key."""
+    kinds = _kinds(content)
+    unreadable: set[str] = set()
+    for item in content.items:
+        roots = _roots_of(item.key)
+        kind = kinds.get(roots[0]) or kinds.get(roots[1])
+        if kind is not None and _read(item, kind, content, []) is None:
+            unreadable.add(item.shown)
+    return unreadable
 
 
 def _kinds(content: StoreContent) -> dict[str, _StoredKind]:
@@ -235,23 +242,19 @@ def _check_owners(stored: _Known, by_uid: dict[str, _Known]) -> Iterator[StoreFi
 
 
 def check_directory(path: Path) -> StoreReport:
-    """Check a data directory that is not in use, and its file. Raises TransferError."""
-    with opened_directory(path) as file:
-        try:
-            content = read_directory(path, file)
-        except StoreUnusable as error:
-            raise TransferError(str(error)) from None
-    return check_store(content, _damage(path / FILE_NAME))
+    """Check a data directory that is not in use, and its file; nothing is changed. Raises TransferError."""
+    with locked_directory(path):
+        salvaged = salvage(path, stored_problem)
+    return check_store(salvaged_content(path, salvaged), list(_damage(path, salvaged)))
 
 
-def _damage(database: Path) -> str:
-    """Return what SQLite finds wrong with a file; empty if nothing."""
-    try:
-        with closing(sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro", uri=True)) as connection:
-            problems = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA integrity_check(1)")]
-    except sqlite3.Error as error:
-        return f"is damaged: {error}"
-    return "" if problems == ["ok"] else f"is damaged: {problems[0] if problems else 'SQLite does not say how'}"
+def _damage(path: Path, salvaged: Salvaged) -> Iterator[StoreFinding]:
+    """Yield what is wrong with the file of a directory, and with its rows."""
+    for problem in (salvaged.missing, *salvaged.problems):
+        if problem:
+            yield StoreFinding(ERROR, str(path), problem)
+    for row in (*salvaged.damaged, *salvaged.mended):
+        yield StoreFinding(ERROR, row.key, f"at revision {row.revision} {row.problem}")
 
 
 def check_etcd(settings: EtcdSettings) -> StoreReport:

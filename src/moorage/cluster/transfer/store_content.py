@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from moorage.cluster.ha.layout import MEMBERS_FILE
+from moorage.cluster.transfer.stored_values import SIBLINGS, stored_problem
 from moorage.serve.resources.kube_apiserver_values import etcd_roots
-from moorage.store.data_directory import DataDirectory, StoreUnusable
+from moorage.store.data_directory import FILE_NAME, MARK_NAME, DataDirectory, StoreUnusable
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.errors import EtcdError
 from moorage.store.etcd.layout import KeyLayout, after_all
 from moorage.store.etcd.messages import KeyValue
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.log_file import ALL_PARTS, REACHED, LogFile
-from moorage.store.sqlite import FILE_NAME
+from moorage.store.opening import open_log_file
+from moorage.store.salvage import Salvaged
 from moorage.store.state import FIRST_REVISION, State
 
 _PAGE = 500
@@ -54,23 +56,39 @@ class StoreContent(NamedTuple):
 
 
 @contextmanager
-def opened_directory(path: Path) -> Iterator[LogFile]:
-    """Lock a data directory that has objects, and open its file. Raises TransferError."""
+def locked_directory(path: Path) -> Iterator[DataDirectory]:
+    """Lock a data directory that has, or had, a store of its own. Raises TransferError."""
     database = path / FILE_NAME
     if (path / MEMBERS_FILE).is_file():
         raise TransferError(
             f"{path} is a cluster of `moorage up --ha`, whose objects are in its etcd: while it runs, give the URLs "
             f"and certificates of its API servers (`ps`, and {path}/pki/etcd) as --etcd-servers, --etcd-cafile, …"
         )
-    if not database.is_file():
+    if not database.is_file() and not any((path / name).exists() for name in (MARK_NAME, *SIBLINGS)):
         raise TransferError(f"there is no cluster in {path}: it has no file {FILE_NAME} (`moorage list` shows where)")
     try:
-        with closing(DataDirectory(path)), closing(LogFile(database)) as file:
-            yield file
+        with closing(DataDirectory(path)) as directory:
+            yield directory
     except StoreUnusable as error:
         raise TransferError(str(error)) from None
     except sqlite3.Error as error:
         raise TransferError(f"{database} cannot be read: {error}") from None
+
+
+@contextmanager
+def opened_directory(path: Path) -> Iterator[LogFile]:
+    """Lock a data directory that has objects, and open its file, which is sound. Raises TransferError."""
+    with (
+        locked_directory(path) as directory,
+        closing(open_log_file(directory, check=stored_problem, siblings=SIBLINGS)) as file,
+    ):
+        yield file
+
+
+def salvaged_content(path: Path, salvaged: Salvaged) -> StoreContent:
+    """Return what was read of a directory, whether or not it is all that there was."""
+    items = [StoredItem(key, key, value or b"", revision, created) for revision, key, created, value in salvaged.rows]
+    return StoreContent(str(path), items, max(salvaged.reached, FIRST_REVISION), {}, is_etcd=False)
 
 
 def read_directory(path: Path, file: LogFile) -> StoreContent:

@@ -9,12 +9,11 @@ from typing import Any
 from tests.etcd_process import EtcdCluster
 
 from moorage.cluster.transfer.store_content import StoreContent, layout_of, opened_directory, read_directory, read_etcd
-from moorage.store.data_directory import DataDirectory
+from moorage.store.data_directory import FILE_NAME, DataDirectory
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.log_file import ALL_PARTS, REACHED, LogFile
 from moorage.store.partition import Forgotten
-from moorage.store.sqlite import FILE_NAME
 
 
 def value(kind: str, name: str, namespace: str = "", api_version: str = "v1", **fields: Any) -> bytes:

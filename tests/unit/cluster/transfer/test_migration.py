@@ -320,7 +320,7 @@ async def test_a_directory_with_objects_is_replaced_only_by_force(etcd: EtcdClus
         assert stored.revision > 9_000_000
     finally:
         await store.close()
-    assert sorted(path.name for path in target.iterdir()) == ["lock", "moorage.db"]
+    assert sorted(path.name for path in target.iterdir()) == ["lock", "moorage.db", "moorage.mark"]
 
 
 async def test_an_empty_etcd_is_reported_as_no_cluster(etcd: EtcdCluster, tmp_path: Path) -> None:

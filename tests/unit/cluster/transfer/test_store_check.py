@@ -26,7 +26,7 @@ from moorage.cluster.transfer.store_check import check_directory, check_store
 from moorage.cluster.transfer.store_content import StoreContent, StoredItem, TransferError
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
-from moorage.store.sqlite import FILE_NAME
+from moorage.store.data_directory import FILE_NAME
 
 DEFAULT = namespace("default")
 
