@@ -111,6 +111,7 @@ class Suite:
         self._file_revision = 0
         self._probers: list[Prober] = []
         self._lines: list[str] = []
+        self._read_logs: Counter[str] = Counter()
         self._threads = Threads(lambda: [os.getpid(), *(child.pid for child in cluster.children if child.is_running)])
 
     def _patience(self) -> PatientClock:
@@ -338,10 +339,11 @@ class Suite:
             self._write(number, operations, versions, watchers)
 
     def _traces(self) -> list[Violation]:
-        """Return tracebacks in logs: no fault is an excuse for one."""
+        """Return tracebacks in logs since the last round: no fault is an excuse for one."""
         found = []
         for child in self.cluster.children:
             text = child.log.read_text(errors="replace")
+            text, self._read_logs[child.name] = text[self._read_logs[child.name] :], len(text)
             if not child.name.startswith("etcd") and "Traceback" in text:
                 where = text.index("Traceback")
                 found.append(Violation("traceback", f"{child.name}: {text[max(0, where - 300) : where + 2500]}"))

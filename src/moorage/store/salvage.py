@@ -92,7 +92,10 @@ class _Reading:
     def read(self, connection: sqlite3.Connection) -> None:
         """Raises sqlite3.Error, StoreUnusable."""
         connection.text_factory = _text
-        problems = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA quick_check(10)")]
+        try:
+            problems = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA quick_check(10)")]
+        except sqlite3.Error as error:
+            problems = [str(error)]
         self.problems += [f"{FILE_NAME} is damaged: {problem}" for problem in problems if problem != "ok"]
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         has_checksums = version >= HAS_CHECKSUMS

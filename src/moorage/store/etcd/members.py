@@ -206,15 +206,19 @@ class Members:
         waiting, errors = list(order), list[EtcdError]()
         end = asyncio.get_running_loop().time() + self._settings.dial_seconds
         tasks: set[asyncio.Task[Member]] = set()
+        unused: set[asyncio.Task[Member]] = set()  # several may end in one turn of the loop
         try:
             while waiting or tasks:
                 if waiting:
-                    tasks.add(asyncio.create_task(self._keep_opening(waiting.pop(0), end)))
+                    task = asyncio.create_task(self._keep_opening(waiting.pop(0), end))
+                    tasks.add(task)
+                    unused.add(task)
                 patience = _HEAD_START if waiting else None
                 done, tasks = await asyncio.wait(tasks, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     error = task.exception()
                     if error is None:
+                        unused.discard(task)
                         return task.result()
                     if not isinstance(error, EtcdError):
                         raise error
@@ -222,10 +226,10 @@ class Members:
                     if isinstance(error, EtcdAuthFailed):
                         raise error  # the others would say the same
         finally:
-            for task in tasks:
+            for task in unused:
                 task.add_done_callback(_close_late)
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)  # so that their connections are closed
+            await asyncio.gather(*unused, return_exceptions=True)  # so that their connections are closed
         refusal = next((error for error in errors if isinstance(error, EtcdRefused)), None)
         kind = NotYet if any(isinstance(error, NotYet) for error in errors) else EtcdUnreachable
         raise refusal or kind("; ".join(dict.fromkeys(str(error) for error in errors)))
