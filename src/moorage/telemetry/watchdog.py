@@ -22,6 +22,7 @@ STALL_SECONDS = 0.05
 _LONG_SECONDS = 1.0
 _ASK_EVERY = 0.02
 _SAME_LINE_AFTER = 10.0
+_MAX_LABELS = 256
 _MAX_TEXT = 200
 _BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _LOG = get_logger("event-loop")
@@ -179,6 +180,8 @@ class Watchdog:
         else:
             label = Counter(sample.label for sample in samples).most_common(1)[0][0]
             most = Counter(sample for sample in samples if sample.label == label).most_common(1)[0][0]
+        if most.label not in self._logged and len(self._logged) >= _MAX_LABELS:  # each resource has its own
+            most = most._replace(label=OTHER)
         self._stalls.labels(most.label).observe(seconds)
         self._log(most, seconds, cpu)
 

@@ -10,7 +10,7 @@ import pytest
 
 from moorage.telemetry import logs
 from moorage.telemetry.metrics import Metrics
-from moorage.telemetry.watchdog import GARBAGE_COLLECTION, Locals, Operation, Watchdog, look, operation
+from moorage.telemetry.watchdog import GARBAGE_COLLECTION, Locals, Operation, StackSample, Watchdog, look, operation
 
 pytestmark = pytest.mark.real_time
 
@@ -86,3 +86,11 @@ def test_logged_fields_of_an_operation_are_cut() -> None:
         return dict(look(sys._getframe()).fields)
 
     assert request("/" * 50_000)["path"] == "/" * 200 + "…"
+
+
+def test_operations_of_many_resources_are_counted_together() -> None:
+    metrics = Metrics()
+    dog = Watchdog(metrics)
+    for number in range(1_000):
+        dog._report(1.0, 1.0, 0.0, [StackSample(f"LIST things{number}")])
+    assert sum("_count{" in line for line in metrics.render()[0].decode().splitlines()) <= 257

@@ -57,7 +57,7 @@ def evaluate_taint(program: "Program", taint: Any) -> CelAnswer:
 
 #: An expression whose estimate is at most this is evaluated where it is asked about: it takes about a millisecond.
 CHEAP = 10_000
-#: What the cheap expressions of one account may cost there altogether before they count as expensive.
+#: What the cheap expressions of one account may cost there before they count as expensive, until all have answers.
 CHEAP_IN_TOTAL = 200_000
 #: More characters of expressions in one account are not compiled on an event loop.
 SHORT = 2048
@@ -131,6 +131,10 @@ class Account:
             self.answers.clear()
         self.answers[question] = answer
         self.spent += answer.cost
+
+    def allow_cheap(self) -> None:
+        """Allow as much for the subjects that come next, because all those so far have their answers."""
+        self.cheap_left = CHEAP_IN_TOTAL
 
     def call_waiters(self) -> None:
         waiters, self.waiters = self.waiters, {}

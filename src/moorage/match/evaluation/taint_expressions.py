@@ -88,8 +88,9 @@ def ask_expression(
         if isinstance(known.value, bool):
             return known.value
         if not known.gave_up:
-            if len(failures) < _FAILURES_KEPT:
-                failures[taint.key, taint.value, taint.effect] = known.value
+            if len(failures) >= _FAILURES_KEPT:
+                del failures[next(iter(failures))]
+            failures[taint.key, taint.value, taint.effect] = known.value
             if on_evaluation_failed is not None:
                 on_evaluation_failed(source, taint, known.value)
         return False

@@ -126,6 +126,8 @@ class _Want:
             soft = (t for t in sets[code] if t.effect == PREFER_NO_SCHEDULE)
             self.soft_counts[code] = sum(not self.soft.tolerates(t) for t in soft)
         self._learned.done()
+        if self.all.account is not None:
+            self.all.account.allow_cheap()
 
     def _ask(self, taints: TaintSet) -> Taint | None:
         """Return the first untolerated taint of a list."""

@@ -10,7 +10,7 @@ from tests.unit.schedule.clusters import candidates_of, cluster_of, node, pod
 from moorage.columns.cluster import Cluster
 from moorage.columns.selector_masks import LabelPredicate
 from moorage.match.requirement import Requirement
-from moorage.match.tolerations import TolerationSet
+from moorage.match.tolerations import ProgramCache, TolerationSet
 from moorage.model.gates import gates_from
 from moorage.schedule.framework.unreadable_labels import UnreadableLabels
 from moorage.schedule.plugins.taint_toleration import TaintToleration
@@ -121,3 +121,31 @@ def test_answers_about_labels_are_not_kept_for_ever() -> None:
         cluster.update_node(rated("a", f"x{value}"))
         assert [one.found.value for one in labels.everywhere()] == [f"x{value}"]
     assert len(labels._answers) <= 1_100
+
+
+def test_a_cheap_expression_stays_cheap_however_often_a_value_changes() -> None:
+    cluster = cluster_of(rated("a", "1"), rated("b", "1"))
+    plugin = TaintToleration(GATES, ProgramCache())
+    expression = [{"expression": "taint.key == 'sla' && int(taint.value) >= 0"}]
+    want = plugin.prepare(cluster.shape_of(pod(tolerations=expression)), cluster).want
+    account = want.all.account
+    assert account is not None
+    left = []
+    for value in range(CHANGES):
+        cluster.update_node(rated("b", str(value)))
+        assert plugin.filter(want, cluster)[cluster.nodes.alive].all()
+        left.append(account.cheap_left)
+    assert left[0] == left[-1]
+    assert not account.answers
+
+
+def test_failures_of_an_expression_are_known_for_the_newest_values() -> None:
+    cluster = cluster_of(rated("a", "1"), rated("b", "1"))
+    plugin = TaintToleration(GATES, ProgramCache())
+    expression = [{"expression": "int(taint.value) >= 0"}]
+    want = plugin.prepare(cluster.shape_of(pod(tolerations=expression)), cluster).want
+    with patch("moorage.match.evaluation.taint_expressions._FAILURES_KEPT", 3):
+        for value in range(10):
+            cluster.update_node(rated("b", f"x{value}"))
+            plugin.filter(want, cluster)
+            assert [one.found.value for one in plugin.unreadable(want, cluster)] == [f"x{value}"]
