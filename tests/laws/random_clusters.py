@@ -207,7 +207,7 @@ def _volume(name: str, key: str, value: str, claim: str = "", mode: str = "ReadW
         "metadata": {"name": name, "labels": {_ZONE: value} if key == _ZONE else {}},
         "spec": {
             "accessModes": [mode],
-            "capacity": {"storage": "1Gi"},
+            "capacity": {"storage": "1Gi" if claim else "4Gi"},
             "csi": {"driver": _DRIVER, "volumeHandle": name},
             "storageClassName": "late",
         },

@@ -163,6 +163,9 @@ DRA_WORKLOAD_RESOURCE_CLAIMS = released(
     "DRAWorkloadResourceClaims", ALL_COMPONENTS, "ResourceClaims of whole PodGroups", (alpha(36),), needs=_DRA
 )
 
+STORAGE_CAPACITY_SCORING = released(
+    "StorageCapacityScoring", _SCHEDULER, "scores of nodes by the storage that volumes would use", (alpha(33),)
+)
 CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING = released(
     "ClearingNominatedNodeNameAfterBinding",
     _SERVER,

@@ -14,6 +14,7 @@ ALPHA = {
     "DRAResourcePoolStatus",
     "DRAWorkloadResourceClaims",
     "UserNamespacesHostNetworkSupport",
+    "StorageCapacityScoring",
 }
 GENERAL = {"DynamicResourceAllocation", "DRAAdminAccess", "DRAPrioritizedList"}
 ON_BY_DEFAULT = GENERAL | {

@@ -212,8 +212,6 @@ class ProfileCheck(msgspec.Struct):
             if plugin.weight < 0:
                 text = f"weight {plugin.weight} of {name}: Moorage takes no negative weights; disable its score instead"
                 findings.refuse(f"{at}.weight", text)
-            elif row is not None and Point.SCORE in row.points and not row.weight:
-                findings.note(f"{at}.weight", f"{name} scores nothing here, so its weight has no effect")
 
     def _check_disabled(self, where: str, own: PluginSet) -> None:
         for i, plugin in enumerate(own.disabled):
@@ -259,8 +257,7 @@ class ProfileCheck(msgspec.Struct):
 
     def _order(self, requested: Asked) -> PluginOrder:
         filters = requested.at[Point.FILTER]
-        rows = self.registry.rows
-        scores = tuple((name, requested.weights[name]) for name in requested.at[Point.SCORE] if rows[name].weight)
+        scores = tuple((name, requested.weights[name]) for name in requested.at[Point.SCORE])
         total = sum(weight for _, weight in scores)
         if total > MAX_WEIGHT:
             text = f"the weights of all plugins that score add up to {total}, and Moorage adds up to {MAX_WEIGHT}"

@@ -15,6 +15,7 @@ from moorage.match.tolerations import ProgramCache
 from moorage.model.gates import (
     DYNAMIC_RESOURCE_ALLOCATION,
     NODE_DECLARED_FEATURES,
+    STORAGE_CAPACITY_SCORING,
     TAINT_TOLERATION_CEL,
     Gate,
     GateSet,
@@ -43,7 +44,7 @@ from moorage.schedule.plugins.pod_topology_spread import PodTopologySpread
 from moorage.schedule.plugins.spread_domains import DefaultSelectors
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
-from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
+from moorage.schedule.plugins.volumes.volume_binding import DEFAULT_SHAPE, VolumeBinding
 from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestrictions
 from moorage.schedule.plugins.volumes.volume_zone import VolumeZone
 
@@ -72,7 +73,7 @@ class Row(msgspec.Struct, frozen=True):
     """A plugin: where it is asked, its weight if it scores, how to make it, and the type of its arguments.
 
     Without `make` it is a part of the queue, the cycle or the binder. `origin` names another package's entry point;
-    a plugin does nothing while its `gate` is off.
+    a plugin does nothing while its `gate` is off, and scores nothing while its `score_gate` is.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Row(msgspec.Struct, frozen=True):
     args: type[Any] | None = None
     origin: str = ""
     gate: Gate | None = None
+    score_gate: Gate | None = None
 
 
 class PluginOrder(msgspec.Struct, frozen=True):
@@ -138,9 +140,12 @@ DEFAULT_PLUGINS: tuple[Row, ...] = (
     Row(
         "VolumeBinding",
         _PREPARES_AND_FILTERS | _SCORES | {Point.RESERVE, Point.PRE_BIND},
-        lambda _, shared: VolumeBinding(shared.gates),
-        0,  # its score is about storage capacity, behind a gate that Moorage does not have
+        lambda args, shared: VolumeBinding(
+            shared.gates, tuple((point.utilization, point.score) for point in args.shape) or DEFAULT_SHAPE
+        ),
+        1,
         plugin_args.VolumeBindingArgs,
+        score_gate=STORAGE_CAPACITY_SCORING,
     ),
     Row("VolumeZone", _PREPARES_AND_FILTERS, lambda _, shared: VolumeZone()),
     # What depends on pods elsewhere comes last, because it is the dearest; spreading is a count per domain, ...
@@ -253,9 +258,18 @@ def make_profile(
     return Profile(
         name,
         (*before, *(plugins[plugin] for plugin in order.filters if plugin in plugins)),
-        tuple((plugins[plugin], weight) for plugin, weight in order.scores if plugin in plugins),
+        tuple(
+            (plugins[plugin], weight)
+            for plugin, weight in order.scores
+            if plugin in plugins and scores_with(rows[plugin], shared.gates)
+        ),
         order.respects_scheduling_gates,
     )
+
+
+def scores_with(row: Row, gates: GateSet) -> bool:
+    """Return whether a plugin that can score does so with these gates."""
+    return row.score_gate is None or gates.enabled(row.score_gate)
 
 
 def program_cache(gates: GateSet, evaluations: Evaluations | None = None) -> ProgramCache | None:

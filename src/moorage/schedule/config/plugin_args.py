@@ -17,6 +17,7 @@ from moorage.model.gates import (
     DRA_DEVICE_BINDING_CONDITIONS,
     DRA_RESOURCE_CLAIM_DEVICE_STATUS,
     DRA_SCHEDULER_FILTER_TIMEOUT,
+    STORAGE_CAPACITY_SCORING,
     GateSet,
 )
 from moorage.model.go.quoting import GoStruct
@@ -210,7 +211,10 @@ class VolumeBindingArgs(Args, frozen=True, gc=False):
         if self.bindTimeoutSeconds is not None and self.bindTimeoutSeconds < 0:
             detail = "invalid BindTimeoutSeconds, should not be a negative value"
             yield invalid(f"{path}.bindTimeoutSeconds", self.bindTimeoutSeconds, detail)
-        if self.shape is not ABSENT_LIST:
+        if gates.enabled(STORAGE_CAPACITY_SCORING):
+            if self.shape:  # without one the default is used
+                yield from _function_shape(self.shape, f"{path}.shape")
+        elif self.shape is not ABSENT_LIST:
             detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
             points = [GoStruct(Utilization=point.utilization, Score=point.score) for point in self.shape]
             yield invalid(f"{path}.shape", points, detail)

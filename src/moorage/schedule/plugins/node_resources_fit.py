@@ -282,7 +282,7 @@ def most_allocated() -> Strategy:
 
 def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Strategy:
     """Interpolate between (utilization in percent, score 0–10) points, tabulated for 0–100 %."""
-    table = np.array([_broken_line(points, percent) for percent in range(101)], np.int64)
+    table = np.array([broken_line(points, percent) for percent in range(101)], np.int64)
 
     def one(requested: int, capacity: int) -> int:
         percent = 100 if requested > capacity else divide64(wrap64(requested * 100), capacity)
@@ -312,7 +312,8 @@ def _divide(numbers: Scores, divisors: Scores) -> Scores:
         return quotients
 
 
-def _broken_line(points: Sequence[tuple[int, int]], percent: int) -> int:
+def broken_line(points: Sequence[tuple[int, int]], percent: int) -> int:
+    """Return the score, up to 100, between points of utilization in percent and scores up to 10."""
     scaled = [(utilization, score * (MAX_SCORE // 10)) for utilization, score in points]
     for (left, low), (right, high) in zip([scaled[0], *scaled], scaled, strict=False):
         if percent <= right:

@@ -83,11 +83,6 @@ def test_the_only_profile_need_not_have_a_name_and_several_have_their_own() -> N
             {"profiles": [{"pluginConfig": [{"name": "NodeName", "args": {"a": 1}}]}]},
             "profiles[0].pluginConfig[0].args: NodeName takes no arguments, so they have no effect",
         ),
-        (
-            {"profiles": [{"plugins": {"score": {"enabled": [{"name": "VolumeBinding", "weight": 4}]}}}]},
-            "profiles[0].plugins.score.enabled[0].weight: "
-            "VolumeBinding scores nothing here, so its weight has no effect",
-        ),
     ],
 )
 def test_settings_without_effect_are_noted(fields: Raw, expected: str) -> None:

@@ -58,6 +58,11 @@ def test_scores_have_kubernetes_weights() -> None:
     }
 
 
+def test_volume_binding_scores_with_its_gate() -> None:
+    profile = default_profile(gates_from({"StorageCapacityScoring": True}))
+    assert {plugin.name: weight for plugin, weight in profile.scores}["VolumeBinding"] == 1
+
+
 def test_a_plugin_that_filters_and_scores_is_one_and_the_same() -> None:
     profile = default_profile(default_gates())
     filters = {plugin.name: plugin for plugin in profile.filters}

@@ -242,7 +242,7 @@ def test_refused_by_name(plugins: Raw, expected: list[str]) -> None:
         ),
         (
             {"score": {"enabled": [{"name": "ImageLocality", "weight": 21474824}]}},
-            "the weights of all plugins that score add up to 21474837, and Moorage adds up to 21474836: lower them",
+            "the weights of all plugins that score add up to 21474838, and Moorage adds up to 21474836: lower them",
         ),
     ],
 )

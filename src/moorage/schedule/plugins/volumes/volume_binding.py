@@ -2,10 +2,12 @@
 
 A node passes if every bound volume can be reached from it and every claim that waits for its pod finds a volume there,
 the smallest that will do, or can have one made. What is found for the node that is chosen is promised to the pod, so
-that no other gets it. Kubernetes: pkg/scheduler/framework/plugins/volumebinding.
+that no other gets it. With the gate StorageCapacityScoring, a node scores by how much of its volumes or of its pool the
+claims would use, the less the better unless `shape` says otherwise.
+Kubernetes: pkg/scheduler/framework/plugins/volumebinding.
 Differs: Semver* operators behind their gate, which the reason names where it is off, as it names a label's value that
-cannot be compared; evaluated once per distinct node affinity; a claim that a pod names twice needs one volume; storage
-capacity is not scored.
+cannot be compared; evaluated once per distinct node affinity; a claim that a pod names twice needs one volume; of
+several pools that a node reaches, the first by name counts for its score.
 """
 
 from collections import Counter
@@ -21,8 +23,9 @@ from moorage.columns.shape import Shape
 from moorage.columns.storage import VolumeDecision
 from moorage.match.comparison import with_obstacle
 from moorage.match.node_selector import label_obstacle
-from moorage.match.volumes.claims import ClaimFacts, ClaimState
-from moorage.model.gates import GateSet
+from moorage.match.volumes.claims import ClaimFacts, ClaimState, claim_class
+from moorage.match.volumes.volume_matching import capacity_of
+from moorage.model.gates import STORAGE_CAPACITY_SCORING, GateSet
 from moorage.schedule.framework.events import Event, EventKind, on
 from moorage.schedule.framework.plugin import (
     SKIP,
@@ -35,6 +38,7 @@ from moorage.schedule.framework.plugin import (
     Verdict,
     unresolvable,
 )
+from moorage.schedule.plugins.node_resources_fit import broken_line
 from moorage.schedule.plugins.volumes.volume_needs import (
     BIND_CONFLICT,
     EVERYWHERE,
@@ -46,6 +50,8 @@ from moorage.schedule.plugins.volumes.volume_needs import (
 
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+#: Points of utilization in percent and scores up to 10: a node whose storage is used less is better.
+DEFAULT_SHAPE = ((0, 10), (100, 0))
 _FEW = 64
 _MENTIONED = 3
 
@@ -75,8 +81,10 @@ class _Want:
         missing: tuple[str, str] | None,
         needs: tuple[Need, ...],
         topology: VolumeTopology,
+        scores: bool = False,
     ) -> None:
         self.bound = bound
+        self._scores = scores  # every volume that comes or goes may change a score
         self.missing = missing  # the claim and volume, if a bound volume is not there
         self.needs = needs
         self.choosing = sum(need.pool is not None for need in needs)
@@ -107,6 +115,7 @@ class _Want:
             for need in self.needs:
                 if need.pool is not None:
                     concerned = need.pool.follow(name, storage.volumes.get(name))
+                    self.epoch += self._scores and bool(concerned)
                     for code, (before, now) in concerned.items():
                         if min(before, now) < self.choosing:
                             self._touch(code, cluster)
@@ -165,8 +174,9 @@ class VolumeBinding(Plugin[_Want]):
         on(EventKind.STORAGE_CAPACITY),
     )
 
-    def __init__(self, gates: GateSet) -> None:
+    def __init__(self, gates: GateSet, shape: Sequence[tuple[int, int]] = DEFAULT_SHAPE) -> None:
         self._gates = gates
+        self._scores, self._shape = gates.enabled(STORAGE_CAPACITY_SCORING), shape
         self._topologies: WeakKeyDictionary[Cluster, VolumeTopology] = WeakKeyDictionary()
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
@@ -195,7 +205,8 @@ class VolumeBinding(Plugin[_Want]):
         if not bound and missing is None and not needs:
             return SKIP
         needs.sort(key=lambda need: need.matcher.requested)
-        return Prepared(_Want(tuple(bound), missing, tuple(needs), topology), scores=False)
+        scores = self._scores and bool(needs)
+        return Prepared(_Want(tuple(bound), missing, tuple(needs), topology, scores), scores=scores)
 
     def epoch(self, want: _Want, cluster: Cluster) -> tuple[int, int]:
         want.catch_up(cluster)
@@ -284,6 +295,17 @@ class VolumeBinding(Plugin[_Want]):
     def unreadable(self, want: _Want, cluster: Cluster) -> Sequence[UnreadableOn]:
         return [found for volume in want.bound for found in volume.unreadable()]
 
+    # -- score --------------------------------------------------------------------------------------------------
+
+    def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
+        want.catch_up(cluster)
+        choices = want.find(cluster, slot).choices
+        used = _used_volumes(choices, cluster) or _used_pools(choices, cluster, slot)
+        if not used:
+            return 0
+        scores = [broken_line(self._shape, _percent(requested, capacity)) for requested, capacity in used.values()]
+        return int(sum(scores) / len(scores) + 0.5)
+
     # -- reserve ------------------------------------------------------------------------------------------------
 
     def reserve(self, want: _Want, cluster: Cluster, record: PodRecord, slot: int) -> None:
@@ -298,6 +320,32 @@ class VolumeBinding(Plugin[_Want]):
 
     def unreserve(self, want: _Want, cluster: Cluster, record: PodRecord) -> None:
         cluster.storage.release(record.key)
+
+
+def _used_volumes(choices: Sequence[_Choice], cluster: Cluster) -> dict[str, tuple[int, int]]:
+    """Return by storage class what claims ask for, and the capacity of the volumes that they would get."""
+    used: dict[str, tuple[int, int]] = {}
+    for need, name in choices:
+        if name is not None:
+            requested, capacity = used.get(claim_class(need.claim), (0, 0))
+            size = capacity_of(cluster.storage.volumes[name])
+            used[claim_class(need.claim)] = requested + need.matcher.requested.value(), capacity + size
+    return used
+
+
+def _used_pools(choices: Sequence[_Choice], cluster: Cluster, slot: int) -> dict[str, tuple[int, int]]:
+    """Return by storage class what claims ask for, and the capacity of the pool in which volumes would be made."""
+    used: dict[str, tuple[int, int]] = {}
+    for need, _ in choices:
+        capacity = need.pool_capacity(cluster, slot)
+        if capacity is not None:
+            requested = used.get(claim_class(need.claim), (0, 0))[0]
+            used[claim_class(need.claim)] = requested + need.matcher.requested.value(), capacity
+    return used
+
+
+def _percent(requested: int, capacity: int) -> int:
+    return 100 if capacity == 0 or requested > capacity else requested * 100 // capacity
 
 
 def _compares(need: Need, want: _Want) -> bool:

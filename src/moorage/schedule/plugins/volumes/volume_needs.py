@@ -317,6 +317,7 @@ class Need:
         self.provisioner = "" if provisioner == _NO_PROVISIONER else provisioner
         self._allowed: NodePredicate | None = None
         self._spacious: tuple[int, NodePredicate | None] = (-1, None)
+        self._pools: list[tuple[NodePredicate, int]] = []  # pools with enough space, by name, and their capacity
 
     def can_be_made(self, cluster: Cluster) -> Mask:
         """Return the slots for which a volume can be provisioned."""
@@ -343,6 +344,12 @@ class Need:
             size = self.matcher.requested
             return NOT_ENOUGH_SPACE, f"{self._class} has no pool within reach of this node with {size} left"
         return None
+
+    def pool_capacity(self, cluster: Cluster, slot: int) -> int | None:
+        """Return the capacity of the pool where a volume is made for a slot; None if the driver does not report it."""
+        if self._with_space(cluster) is None:
+            return None
+        return next((capacity for part, capacity in self._pools if part.at(slot)), None)
 
     @property
     def _class(self) -> str:
@@ -371,15 +378,15 @@ class Need:
             requests = self.claim.spec.resources.requests
             predicate: NodePredicate | None = None
             if reports_capacity and _STORAGE in requests:
-                parts = tuple(
-                    part
-                    for capacity in storage.capacities.values()
+                self._pools = [
+                    (part, capacity.capacity.value() if capacity.capacity is not None else 0)
+                    for _, capacity in sorted(storage.capacities.items())
                     if capacity.storageClassName == claim_class(self.claim)
                     and (limit := largest_volume(capacity)) is not None
                     and limit.value() >= requests[_STORAGE].value()
                     and (part := _access(capacity, cluster)) is not None
-                )
-                predicate = any_of(parts, cluster.nodes)
+                ]
+                predicate = any_of(tuple(part for part, _ in self._pools), cluster.nodes)
             self._spacious = storage.capacity_generation, predicate
         return self._spacious[1]
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.unit.schedule.clusters import alone, cluster_of, node, passing, place_best, verdicts
+from tests.unit.schedule.clusters import alone, cluster_of, node, passing, place_best, scores, verdicts
 from tests.unit.schedule.storage_objects import (
     HOST,
     capacity,
@@ -27,7 +27,12 @@ from moorage.schedule.candidates import Candidates, Engine
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.diagnosis import diagnose
 from moorage.schedule.framework.plugin import Code, Profile, check_plugin
-from moorage.schedule.plugins.volumes.volume_binding import UNBOUND_IMMEDIATE, VOLUME_MISSING, VolumeBinding
+from moorage.schedule.plugins.volumes.volume_binding import (
+    DEFAULT_SHAPE,
+    UNBOUND_IMMEDIATE,
+    VOLUME_MISSING,
+    VolumeBinding,
+)
 from moorage.schedule.plugins.volumes.volume_needs import BIND_CONFLICT, NODE_CONFLICT, NOT_ENOUGH_SPACE
 
 ZONE = "topology.kubernetes.io/zone"
@@ -260,6 +265,54 @@ def test_drivers_that_report_capacity_need_space() -> None:
     assert passing(candidates) == set()
     cluster.storage.remove(driver)
     assert passing(candidates) == {"a", "b", "c"}
+
+
+SCORING = gates_from({"StorageCapacityScoring": True})
+
+
+def scored(cluster: Cluster, asked: Pod, *shape: tuple[int, int]) -> dict[str, int]:
+    plugin = VolumeBinding(SCORING, shape or DEFAULT_SHAPE)
+    check_plugin(plugin, cluster, cluster.shape_of(asked))
+    profile = Profile("p", (plugin,), ((plugin, 1),))
+    return scores(Candidates(profile, cluster.shape_of(asked), cluster))
+
+
+def test_nodes_score_by_the_volumes_that_claims_would_get() -> None:
+    """As Score and buildScorerFunction: requests by capacity, of each class, on average."""
+    cluster = store(three_nodes(), storage_class("fast"), claim("c", size="20Gi"), claim("d", "", "fast", "40Gi"))
+    for host, slow, fast in (("a", "20Gi", "40Gi"), ("b", "80Gi", "50Gi"), ("c", "60Gi", "400Gi")):
+        store(cluster, local_volume(f"slow-{host}", host, size=slow))
+        store(cluster, local_volume(f"fast-{host}", host, size=fast, storage_class="fast"))
+    assert scored(cluster, user("c")) == {"a": 0, "b": 75, "c": 67}
+    assert scored(cluster, user("c"), (0, 0), (100, 10)) == {"a": 100, "b": 25, "c": 33}
+    assert scored(cluster, user("c", "d")) == {"a": 0, "b": 48, "c": 79}  # 47.5 and 78.5 are rounded
+    asked = user("c")
+    off = VolumeBinding(default_gates())
+    assert not off.prepare(cluster.shape_of(asked), cluster).scores
+
+
+def test_a_volume_that_is_taken_changes_the_score() -> None:
+    cluster = store(three_nodes(), claim("c", size="20Gi"))
+    for host, sizes in (("a", ("40Gi", "200Gi")), ("b", ("100Gi",))):
+        store(cluster, *(local_volume(f"{size.lower()}-{host}", host, size=size) for size in sizes))
+    plugin = VolumeBinding(SCORING)
+    candidates = Candidates(Profile("p", (plugin,), ((plugin, 1),)), cluster.shape_of(user("c")), cluster)
+    assert scores(candidates) == {"a": 50, "b": 80}
+    cluster.storage.remove(local_volume("40gi-a", "a", size="40Gi"))
+    assert scores(candidates) == {"a": 90, "b": 80}
+
+
+def test_nodes_score_by_the_pool_in_which_volumes_would_be_made() -> None:
+    made = storage_class(provisioner="disk.example.com")
+    driver = csi_driver("disk.example.com", storageCapacity=True)
+    cluster = store(three_nodes(), made, driver, claim("c", size="10Gi"), claim("d", size="30Gi"))
+    store(cluster, capacity("one", "40Gi", {ZONE: "1"}), capacity("two", "160Gi", {ZONE: "2"}))
+    assert scored(cluster, user("c")) == {"a": 75, "b": 75, "c": 94}
+    assert scored(cluster, user("c", "d")) == {"a": 0, "b": 0, "c": 75}  # claims of one class share its pool
+    store(cluster, capacity("one", "400Gi", {ZONE: "1"}))
+    assert scored(cluster, user("c")) == {"a": 98, "b": 98, "c": 94}
+    cluster.storage.remove(driver)
+    assert scored(cluster, user("c")) == {"a": 0, "b": 0, "c": 0}
 
 
 def test_two_claims_need_two_volumes_within_reach() -> None:
