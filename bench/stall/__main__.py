@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,11 +26,19 @@ if TYPE_CHECKING:
 
 GATES = "AllAlpha=true,AllBeta=true"
 GOAL = 0.25
+#: The most CPU time that one stretch of work on the event loop should take; a bound of the metric's buckets.
+CPU_GOAL = 0.25
+_LONG = re.compile(
+    r'moorage_event_loop_stall_cpu_seconds_(bucket|count)\{operation="([^"]*)"(?:,le="([^"]*)")?\} (\S+)'
+)
 _STALL = re.compile(r'moorage_event_loop_stall_seconds_(count|sum)\{operation="([^"]*)"\} (\S+)')
 
 
 class Outcome(NamedTuple):
-    """What one load did. Latencies are sorted; stalls are (number, seconds) by operation."""
+    """What one load did. Latencies are sorted; stalls are (number, seconds) by operation.
+
+    `long` is how many stretches of each operation took more than the goal of CPU time, whatever else the machine did.
+    """
 
     name: str
     seconds: float
@@ -38,6 +47,8 @@ class Outcome(NamedTuple):
     stalls: dict[str, tuple[int, float]]
     answers: dict[str, int]
     memory: int
+    cpu: float
+    long: dict[str, int]
 
     def at(self, name: str, share: float) -> float:
         found = self.latencies[name]
@@ -78,20 +89,23 @@ async def drive(names: list[str], scale: float) -> list[Outcome]:
 async def _one(name: str, context: Context, server: Server, probe: subprocess.Popen[str]) -> Outcome:
     await asyncio.sleep(1)
     await _window(probe)
-    before = await _stalls(context.access)
-    started = time.perf_counter()
+    before, long_before = await _stalls(context.access)
+    started, cpu = time.perf_counter(), server.cpu_seconds()
     answers = await LOADS[name](context)
     seconds = time.perf_counter() - started
     server.check()
     found = await _window(probe)
-    after = await _stalls(context.access)
+    after, long_after = await _stalls(context.access)
     stalls = {
         key: (int(n - before.get(key, (0, 0))[0]), s - before.get(key, (0, 0))[1]) for key, (n, s) in after.items()
     }
     latencies = {path: sorted(s for s, status in asked if status == 200) for path, asked in found.items()}
     failed = sum(status != 200 for asked in found.values() for _, status in asked)
     stalls = {key: value for key, value in stalls.items() if value[0]}
-    return Outcome(name, seconds, latencies, failed, stalls, dict(answers), server.peak_memory())
+    long = {key: number - long_before.get(key, 0) for key, number in long_after.items()}
+    long = {key: number for key, number in long.items() if number}
+    cpu = server.cpu_seconds() - cpu
+    return Outcome(name, seconds, latencies, failed, stalls, dict(answers), server.peak_memory(), cpu, long)
 
 
 async def _window(probe: subprocess.Popen[str]) -> dict[str, list[tuple[float, int]]]:
@@ -104,7 +118,8 @@ async def _window(probe: subprocess.Popen[str]) -> dict[str, list[tuple[float, i
     return found
 
 
-async def _stalls(access: Access) -> dict[str, tuple[float, float]]:
+async def _stalls(access: Access) -> tuple[dict[str, tuple[float, float]], dict[str, int]]:
+    """Return number and seconds of stalls by operation, and how many took too much CPU time."""
     wire = Wire(access)
     await wire.open()
     assert wire.writer is not None
@@ -115,7 +130,11 @@ async def _stalls(access: Access) -> dict[str, tuple[float, float]]:
     found: dict[str, dict[str, float]] = {}
     for what, operation, value in _STALL.findall(text):
         found.setdefault(operation, {})[what] = float(value)
-    return {operation: (values["count"], values["sum"]) for operation, values in found.items()}
+    long: Counter[str] = Counter()
+    for what, operation, bound, value in _LONG.findall(text):
+        if what == "count" or bound == str(CPU_GOAL):
+            long[operation] += int(float(value)) * (1 if what == "count" else -1)
+    return {operation: (values["count"], values["sum"]) for operation, values in found.items()}, dict(long)
 
 
 def line_of(outcome: Outcome) -> str:
@@ -124,10 +143,14 @@ def line_of(outcome: Outcome) -> str:
         for name in ("readyz", "get")
     )
     stalls = ", ".join(f"{key}: {n} in {s:.1f} s" for key, (n, s) in sorted(outcome.stalls.items()))
+    long = ", ".join(f"{key}: {n}" for key, n in sorted(outcome.long.items())) or "none"
     answers = ", ".join(f"{key} ×{n}" for key, n in outcome.answers.items())
     failed = f"{outcome.failed} failed" if outcome.failed else ""
     memory = f"{outcome.memory >> 20:,} MiB"
-    return f"| {outcome.name} | {outcome.seconds:.1f} | {waits} | {stalls} {failed} | {memory} | {answers} |"
+    return (
+        f"| {outcome.name} | {outcome.seconds:.1f} | {waits} | {stalls} {failed} | {long} | "
+        f"{outcome.cpu:.0f} | {memory} | {answers} |"
+    )
 
 
 def main() -> int:
@@ -137,8 +160,10 @@ def main() -> int:
     options = parser.parse_args()
     names = [name for name in LOADS if not options.loads or any(part in name for part in options.loads)]
     outcomes = uvloop.run(drive(names, options.scale))
-    print("| load | seconds | /readyz p50 / p99 / max, ms | get p50 / p99 / max, ms | stalls | peak | answers |")
-    print("|---|---:|---:|---:|---|---:|---|")
+    latencies = "/readyz p50 / p99 / max, ms | get p50 / p99 / max, ms"
+    over = f"stretches over {CPU_GOAL * 1e3:.0f} ms of CPU"
+    print(f"| load | seconds | {latencies} | stalls | {over} | CPU, s | peak | answers |")
+    print("|---|---:|---:|---:|---|---|---:|---:|---|")
     print("\n".join(map(line_of, outcomes)))
     missed = [outcome.name for outcome in outcomes if max(outcome.at(n, 0.99) for n in ("readyz", "get")) > GOAL]
     print(f"p99 above {GOAL * 1e3:.0f} ms: {', '.join(missed) or 'none'}")

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from moorage.telemetry.watchdog import Watchdog
 
-#: New objects before the youngest generation is looked at, and how many such looks before the older ones are.
-_GARBAGE_THRESHOLDS = (50_000, 20, 100)
+#: New objects before the youngest generation is looked at, and how many such looks before the older ones are. A look
+#: takes about 0.3 µs for each object that it meets: those of the middle generation stay below 50 ms.
+_GARBAGE_THRESHOLDS = (30_000, 4, 800)
 _ENDED_BY_SIGNAL = 128
 
 

@@ -104,6 +104,11 @@ class Watchdog:
     def __init__(self, metrics: Metrics) -> None:
         help_text = "Time for which one operation kept the event loop from all others, of 50 milliseconds and more."
         self._stalls = metrics.histogram("moorage_event_loop_stall_seconds", help_text, ("operation",), _BUCKETS)
+        help_text = (
+            "CPU time of the event loop's thread in such times, which does not depend on the machine's other work."
+        )
+        name = "moorage_event_loop_stall_cpu_seconds"
+        self._cpu_of_stalls = metrics.histogram(name, help_text, ("operation",), _BUCKETS)
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._loop_thread = 0
@@ -183,6 +188,7 @@ class Watchdog:
         if most.label not in self._logged and len(self._logged) >= _MAX_LABELS:  # each resource has its own
             most = most._replace(label=OTHER)
         self._stalls.labels(most.label).observe(seconds)
+        self._cpu_of_stalls.labels(most.label).observe(cpu)
         self._log(most, seconds, cpu)
 
     def _log(self, most: StackSample, seconds: float, cpu: float) -> None:

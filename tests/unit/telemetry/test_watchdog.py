@@ -53,6 +53,8 @@ def test_what_blocks_the_loop_is_counted_and_logged_by_its_name() -> None:
     text = metrics.render()[0].decode()
     assert 'moorage_event_loop_stall_seconds_bucket{operation="list pods",le="0.1"} 0' in text
     assert 'moorage_event_loop_stall_seconds_count{operation="list pods"}' in text
+    assert 'moorage_event_loop_stall_cpu_seconds_bucket{operation="list pods",le="0.1"} 0' in text
+    assert 'moorage_event_loop_stall_cpu_seconds_count{operation="list pods"}' in text
     line = next(line for line in log.getvalue().splitlines() if "list pods" in line)
     assert '"The event loop was blocked" component="event-loop" operation="list pods"' in line
     assert 'userAgent="kubectl/v1"' in line
