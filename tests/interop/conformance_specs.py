@@ -70,8 +70,8 @@ def _run(directory: Path, focus: str, *options: str) -> list[Result]:
 
 
 def _command(directory: Path, focus: str, *options: str) -> list[str]:
-    report = f"-ginkgo.json-report={directory / 'report.json'}"
-    return [program(E2E_TEST), "-provider=skeleton", f"-ginkgo.focus={focus}", report, "-ginkgo.timeout=3h", *options]
+    report = ("-ginkgo.v", "-ginkgo.no-color", f"-ginkgo.json-report={directory / 'report.json'}")
+    return [program(E2E_TEST), "-provider=skeleton", f"-ginkgo.focus={focus}", "-ginkgo.timeout=3h", *report, *options]
 
 
 def _was_chosen(report: dict[str, Any]) -> bool:
