@@ -7,26 +7,35 @@ and every answer (filters, scores, reasons, the best node) is that of a cluster 
 import gc
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
+from tests.laws.random_devices import GATES
 from tests.laws.random_history import History
+from tests.laws.test_device_scheduling_laws import plugin_is_naive
 from tests.laws.test_scheduler_laws import PROFILE, SIZES, limits_as_in
+from tests.laws.test_volume_laws import kept_law
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.codes import CodeReader, Codes, LabelColumn
+from moorage.columns.devices import devices
 from moorage.columns.owned_terms import OwnedTerms
 from moorage.columns.pod_classes import PodClasses
 from moorage.columns.selector_masks import LabelPredicate
 from moorage.columns.shape import Shape
+from moorage.model.gates import default_gates
 from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import NO_SLOT, Engine
+from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.taint_toleration import _Want
+from moorage.schedule.plugins.volumes import volume_needs
+from moorage.schedule.plugins.volumes.volume_binding import VolumeBinding
 
 ENOUGH = settings(LAW_SETTINGS, max_examples=examples(70))
 SEEDS = st.integers(0, 2**32)
@@ -248,3 +257,46 @@ def test_tables_that_only_grow_are_noticed() -> None:
     for owner, method in keeping:
         with patch.object(owner, method, lambda *args: None):
             assert_notices(partial(law_of_entries, UNTIL_NOTICED))
+
+
+# -- codes that begin again ---------------------------------------------------------------------------------------
+
+
+def test_devices_are_allocated_alike_when_all_codes_are_new() -> None:
+    with patch.object(devices, "_FEW_CODES", 1), patch.object(devices, "_CODES_PER_NODE", 0):
+        plugin_is_naive(lambda: DynamicResources(GATES))()
+
+
+class _KeepsItsCount:
+    """Broken: codes begin again, and answers that are kept by code are not told."""
+
+    def __get__(self, owner: Any, kind: type) -> int:
+        return 0
+
+    def __set__(self, owner: Any, value: int) -> None:
+        """Forget it."""
+
+
+def test_answers_for_codes_of_before_are_noticed() -> None:
+    with (
+        patch.object(devices, "_FEW_CODES", 1),
+        patch.object(devices, "_CODES_PER_NODE", 0),
+        patch.object(devices.Devices, "code_generation", _KeepsItsCount(), create=True),
+    ):
+        assert_notices(plugin_is_naive(lambda: DynamicResources(GATES)))
+
+
+@pytest.mark.parametrize("few", [0, 2])
+def test_volumes_are_found_alike_when_all_codes_are_new(few: int) -> None:
+    with patch.object(volume_needs, "_FEW_CODES", few), patch.object(volume_needs, "_CODES_PER_VOLUME", 0):
+        kept_law(VolumeBinding(default_gates()))()
+
+
+def test_volumes_under_codes_of_before_are_noticed() -> None:
+    with (
+        patch.object(volume_needs, "_FEW_CODES", 0),
+        patch.object(volume_needs, "_CODES_PER_VOLUME", 0),
+        patch.object(volume_needs.VolumeTopology, "generation", _KeepsItsCount(), create=True),
+        suppress(IndexError),  # that is noticed, too: the code of before may be none at all
+    ):
+        assert_notices(kept_law(VolumeBinding(default_gates())))
