@@ -147,7 +147,7 @@ def change(random: Random) -> Change:
     name, namespace, node = random.choice(NAMES), random.choice(NAMESPACES), random.choice((*NODES, ""))
     kind = random.choice((*["Pod"] * 5, *["PersistentVolume"] * 4, "ResourceSlice", "VolumeAttachment"))
     where = namespace if KINDS[kind][2] else ""
-    if random.random() < (0.5 if kind == "PersistentVolume" else 0.25):
+    if random.random() < (0.4 if kind == "PersistentVolume" else 0.25):
         return Change("DELETE", f"{path_of(kind, where, name)}?gracePeriodSeconds=0")
     if kind == "Pod" and random.random() < 0.5:
         statuses = [{"name": "r", "resourceClaimName": random.choice(NAMES)}]
