@@ -63,7 +63,7 @@ def random_node(random: Random, name: str) -> Raw:
         "status": {
             "allocatable": {
                 "cpu": _pick(random, "1", "4"),
-                "memory": _pick(random, "1Gi", "8Gi"),
+                "memory": _pick(random, "1Gi", "8Gi", "8Gi", "8Ei"),
                 "pods": _pick(random, "1", "3", "10"),
                 "example.com/gpu": _pick(random, "0", "2"),
             },
@@ -157,7 +157,7 @@ def _spread(random: Random) -> Raw:
 
 def random_pod(random: Random, name: str) -> Raw:
     """A pod; half of the time it is a plain one, so that not every placement is impossible."""
-    requests = {"cpu": _pick(random, "100m", "2", None), "memory": _pick(random, "64Mi", "2Gi", None)}
+    requests = {"cpu": _pick(random, "100m", "2", None), "memory": _pick(random, "64Mi", "2Gi", None, "4Ei")}
     requests["example.com/gpu"] = _pick(random, "1", None, None)
     ports = _some(
         random, [{"hostPort": 80}, {"hostPort": 80, "hostIP": "10.0.0.1"}, {"hostPort": 53, "protocol": "UDP"}], most=1
