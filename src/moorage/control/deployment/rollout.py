@@ -16,7 +16,6 @@ from moorage.control.framework import workloads
 from moorage.control.framework.actions import Raw
 from moorage.control.framework.workloads import ROLLING_UPDATE
 from moorage.control.framework.world import World
-from moorage.model.kinds import KINDS
 from moorage.model.text.readers import reads_text
 from moorage.model.types.pod import PodTemplateSpec
 from moorage.model.types.workload import Deployment
@@ -268,9 +267,7 @@ class Family:
         """Return whether old pods still run, terminating ones included, for Recreate."""
         if any(found.view.status.replicas > 0 for found in self.old):
             return True
-        return any(
-            not workloads.is_finished(pod.view) for found in self.old for pod in world.owned(KINDS.POD, found.uid)
-        )
+        return any(not facts.is_finished for found in self.old for facts in world.tally_of_owner(found.uid))
 
     # -- another number of replicas -----------------------------------------------------------------------------------
 

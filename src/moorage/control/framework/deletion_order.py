@@ -38,7 +38,7 @@ class _Merits(NamedTuple):
 def deletion_cost(pod: Pod) -> int:
     """Return the pod-deletion-cost annotation; 0 if absent or malformed."""
     text = pod.metadata.annotations.get(POD_DELETION_COST, "")
-    if not _is_cost(text) or len(text) > 11:
+    if not text or not _is_cost(text) or len(text) > 11:
         return 0
     cost = int(text)
     return cost if cost in _INT32 else 0
