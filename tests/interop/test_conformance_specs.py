@@ -8,7 +8,7 @@ from tests.interop.programs import Programs
 pytestmark = needs(E2E_TEST, KUBECTL)
 
 #: Clusters, each with a part of the specs: many of them wait for minutes.
-_CLUSTERS = 4
+_CLUSTERS = 6
 
 
 def test_all_but_those_that_need_containers_pass(programs: Programs) -> None:
