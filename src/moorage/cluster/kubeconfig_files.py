@@ -118,7 +118,7 @@ async def _answers(file: ContextFile) -> bool:
         return False
     try:
         async with asyncio.timeout(_ANSWER_SECONDS):
-            await client.get_path("/livez")
+            await client.get_path("/livez/ping")  # also of one that is starting, or whose store complains
     except (Unreachable, ApiError, TimeoutError):
         return False
     finally:

@@ -9,6 +9,7 @@ from moorage.client.kubeconfig.context_file import ContextFile, Login, kubeconfi
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.api_server import ApiServerProcess, ApiServerSettings
 from moorage.cluster.cannot_start import CannotStart
+from moorage.cluster.health import Phase
 from moorage.cluster.kubeconfig_files import AwaitedKubeconfig, awaited_files
 from moorage.model.gates import gates_from
 from moorage.telemetry.metrics import Metrics
@@ -39,6 +40,26 @@ async def test_a_manifest_is_not_overwritten_unless_forced(tmp_path: Path) -> No
     await process.start()
     assert load_access(str(file)).server == process.url
     await process.stop()
+
+
+async def test_a_cluster_that_is_not_well_is_running_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("moorage.cluster.api_server.Phase", _NeverStarted)
+    file = tmp_path / "kubeconfig"
+    first, other = _process(file), _process(file)
+    await first.start()
+    with pytest.raises(CannotStart, match="leads to another cluster, which is running"):
+        await other.start()
+    await other.stop()
+    await first.stop()
+
+
+class _NeverStarted(Phase):
+    """A server whose hooks are not finished, so that /livez is 500."""
+
+    def is_starting(self) -> str:
+        return "not finished"
 
 
 async def test_the_file_of_a_running_cluster_stays_its_own(tmp_path: Path) -> None:
