@@ -38,8 +38,9 @@ def start_kube_controller_manager(programs: Programs, kubeconfig: Path, *options
     )
 
 
-def start_kubelets(programs: Programs, kubeconfig: Path, nodes: int = NODES) -> Process:
-    return programs.moorage("kubelet", f"--kubeconfig={kubeconfig}", "--metrics-port=-1", f"--nodes={nodes}")
+def start_kubelets(programs: Programs, kubeconfig: Path, *options: str, nodes: int = NODES) -> Process:
+    own = (f"--kubeconfig={kubeconfig}", "--metrics-port=-1", f"--nodes={nodes}")
+    return programs.moorage("kubelet", *own, *options)
 
 
 def start_kubernetes(programs: Programs) -> RealServer:

@@ -31,9 +31,11 @@ def test_our_components_run_workloads_under_their_own_roles(programs: Programs) 
     started = [
         programs.moorage("scheduler", f"--kubeconfig={server.user(SCHEDULER)}", *election),
         programs.moorage("controller-manager", f"--kubeconfig={server.user(CONTROLLER_MANAGER)}", *election),
-        start_kubelets(programs, server.user(KUBELET)),
+        start_kubelets(programs, server.user(KUBELET), "--devices=gpu.example.com=2"),
     ]
     user.nodes_ready(NODES)
+    workloads.claims_are_allocated_and_prepared(user)
+    workloads.pods_are_resized_in_place(user)
     workloads.controllers_do_their_work(user)
     workloads.urgent_pods_preempt(user)
     assert not [line for process in started for line in refusals(programs.log(process))]

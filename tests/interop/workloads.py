@@ -101,6 +101,64 @@ spec:
 """
 
 
+CLAIMS = """\
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec: {selectors: [{cel: {expression: 'device.driver == "gpu.example.com"'}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: trainer}
+spec:
+  terminationGracePeriodSeconds: 0
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]
+  containers: [{name: main, image: x, resources: {requests: {cpu: "1"}, claims: [{name: gpu}]}}]
+"""
+RESIZED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: growing}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: x, resources: {requests: {cpu: "1"}, limits: {cpu: "2"}}}]
+"""
+
+
+def claims_are_allocated_and_prepared(user: ClusterUser) -> None:
+    """The scheduler allocates and reserves, the kubelet reports about devices, the controller lets claims go."""
+    user.apply(CLAIMS)
+    user.wait("condition=Ready", "pod/trainer")
+    [claim] = user.items("resourceclaims")
+    status = claim["status"]
+    assert [consumer["name"] for consumer in status["reservedFor"]] == ["trainer"]
+    assert status["allocation"]["devices"]["results"][0]["driver"] == "gpu.example.com"
+    until(lambda: "devices" in user.items("resourceclaims")[0]["status"])
+    user("delete pod trainer")
+    user.gone("resourceclaims")
+
+
+def pods_are_resized_in_place(user: ClusterUser) -> None:
+    user.apply(RESIZED)
+    user.wait("condition=Ready", "pod/growing")
+    before = user.get("pod growing")["status"]["containerStatuses"][0]
+    assert before["resources"] == {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}
+    assert before["allocatedResources"] == {"cpu": "1"}
+    resources = {"requests": {"cpu": "1500m"}, "limits": {"cpu": "2"}}
+    patch = {"spec": {"containers": [{"name": "main", "resources": resources}]}}
+    user(f"patch pod growing --subresource=resize --patch='{json.dumps(patch)}'")
+    user.wait("jsonpath='{.status.containerStatuses[0].resources.requests.cpu}'=1500m", "pod/growing")
+    after = user.get("pod growing")["status"]["containerStatuses"][0]
+    assert (after["resources"], after["restartCount"]) == (resources, 0)
+    assert after["containerID"] == before["containerID"]
+    user("delete pod growing")
+
+
 def deployments_roll_out_and_back(user: ClusterUser) -> None:
     user.apply(DEPLOYMENT)
     user.rolled_out("deployment/web")
