@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.kinds.row import KindRow
-from moorage.admit.messages.rejections import bad_request_status, invalid_status
+from moorage.admit.messages.rejections import invalid_status, undecodable
 from moorage.admit.messages.warnings import name_warnings, pod_warnings
 from moorage.admit.metadata import validate_written_meta
 from moorage.admit.options import with_privileged
@@ -28,7 +28,7 @@ from moorage.model.gates import GateSet
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
-from moorage.model.schema.known_fields import omit_empty
+from moorage.model.schema.known_fields import write_as_go
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.pod import Pod, PodTemplateSpec
 from moorage.model.types.view import View
@@ -75,7 +75,7 @@ class Rejected(msgspec.Struct, frozen=True):
         if self.refusal is not None:
             return self.refusal
         if self.problems:
-            return bad_request_status(self.kind, [problem.reason for problem in self.problems])
+            return undecodable(self.kind, self.problems[0].reason).status  # the decoder stops there
         if self.forbidden:
             return forbidden(self.kind, self.name, self.forbidden).status
         return invalid_status(self.kind, self.name, self.errors)
@@ -244,7 +244,7 @@ def validate(mutated: Mutated, plugins: PluginPhases) -> Admitted | Rejected:
         part(raw, "metadata")["generation"] = generation
         view = _replace(view, metadata=_replace(view.metadata, generation=generation))
     row.canonicalize(raw)
-    omit_empty(raw, kind.view)
+    write_as_go(raw, kind.view)
     return Admitted(raw, view, warnings)
 
 

@@ -105,13 +105,12 @@ def unauthorized() -> ApiError:
     return failure(401, "Unauthorized", "Unauthorized")
 
 
-def method_not_supported(verb: str = "") -> ApiError:
-    message = (
-        f"{verb} is not supported on this resource"
-        if verb
-        else "the server does not allow this method on the requested resource"
-    )
-    return failure(405, "MethodNotAllowed", message, {})
+def method_not_supported(verb: str = "", kind: Kind | None = None) -> ApiError:
+    """Return a 405: of a custom kind it names the verb and the resource."""
+    if kind is None:
+        return failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+    message = f"{verb} is not supported on resources of kind {go_quote(_resource(kind))}"
+    return failure(405, "MethodNotAllowed", message, {"group": kind.group, "kind": kind.plural})
 
 
 def not_acceptable(media_types: str) -> ApiError:

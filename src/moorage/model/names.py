@@ -125,6 +125,12 @@ def dns1123_subdomain_errors(value: str) -> list[str]:
 
 
 @reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
+def long_name_errors(value: str) -> list[str]:
+    """Check a DNS subdomain by declarative validation, which counts bytes where other rules say characters."""
+    return [message.replace("253 characters", "253 bytes") for message in dns1123_subdomain_errors(value)]
+
+
+@reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def wildcard_subdomain_errors(value: str) -> list[str]:
     """Check a host name that begins with `*.`."""
     if value.startswith("*.") and _is_dns_subdomain(value[2:]):

@@ -14,17 +14,21 @@ from moorage.admit.prepare import strategies
 from moorage.model.field_error import FieldError, FieldErrors, forbidden, invalid, required, too_long
 from moorage.model.go.json_syntax import json_complaint
 from moorage.model.go.pem_blocks import decode_base64
+from moorage.model.go.tls_pair import pair_complaint
 from moorage.model.names import byte_length, config_key_errors
+from moorage.model.text.json_text import json_type
 from moorage.model.types.core import ConfigMap, Secret, ServiceAccount
-from moorage.model.well_known.annotations import SERVICE_ACCOUNT_NAME
+from moorage.model.well_known.annotations import ENFORCE_MOUNTABLE_SECRETS, SERVICE_ACCOUNT_NAME
 
 LARGEST = 1024 * 1024
 IMMUTABLE_WHEN_SET = "field is immutable when `immutable` is set"
 DUPLICATE_KEY = "duplicate of key present in binaryData"
 
+_TLS = "kubernetes.io/tls"
+_ANY_MAP = "map[string]interface {}"
 _REDACTED = "<secret contents redacted>"
 #: Keys that must be there, for types where that is all there is to say.
-_REQUIRED_KEYS = {"kubernetes.io/tls": ("tls.crt", "tls.key")}
+_REQUIRED_KEYS = {_TLS: ("tls.crt", "tls.key")}
 _DOCKER_KEYS = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
 
 
@@ -90,7 +94,7 @@ def _validate_docker_config(encoded: str | None, path: str) -> list[FieldError]:
         return [invalid(path, _REDACTED, json_complaint(content) or "invalid JSON")]
     if config is None or isinstance(config, dict):
         return []
-    return [invalid(path, _REDACTED, "json: cannot unmarshal into Go value of type map[string]interface {}")]
+    return [invalid(path, _REDACTED, f"json: cannot unmarshal {json_type(config)} into Go value of type {_ANY_MAP}")]
 
 
 def validate_secret_update(new: Secret, old: Secret, options: ValidationOptions) -> FieldErrors:
@@ -119,10 +123,37 @@ def validate_service_account_update(
     yield from validate_service_account(new, options)
 
 
+def service_account_warnings(new: ServiceAccount, old: ServiceAccount | None) -> list[str]:
+    """Warn of the deprecated annotation where it is new."""
+    name = ENFORCE_MOUNTABLE_SECRETS
+    if name not in new.metadata.annotations or (old is not None and name in old.metadata.annotations):
+        return []
+    instead = "prefer separate namespaces to isolate access to mounted secrets"
+    return [f"metadata.annotations[{name}]: deprecated in v1.32+; {instead}"]
+
+
+def secret_warnings(secret: Secret) -> list[str]:
+    """Warn of a TLS Secret whose certificate and key are no pair."""
+    if secret.type != _TLS:
+        return []
+    certificate, key = (decode_base64(secret.data.get(name, "")) for name in _REQUIRED_KEYS[_TLS])
+    complaint = pair_complaint(certificate, key)
+    return [complaint] if complaint else []
+
+
 ROWS: Rows = {
     ConfigMap: KindRow(validate_config_map, validate_config_map_update),
-    Secret: KindRow(validate_secret, validate_secret_update, defaults.default_secret, strategies.prepare_secret),
+    Secret: KindRow(
+        validate_secret,
+        validate_secret_update,
+        defaults.default_secret,
+        strategies.prepare_secret,
+        warnings=secret_warnings,
+    ),
     ServiceAccount: KindRow(
-        validate_service_account, validate_service_account_update, prepare=strategies.prepare_service_account
+        validate_service_account,
+        validate_service_account_update,
+        prepare=strategies.prepare_service_account,
+        warnings_of_change=service_account_warnings,
     ),
 }

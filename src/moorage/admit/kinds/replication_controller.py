@@ -15,11 +15,12 @@ from moorage.admit.subresources import statuses
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldErrors
 from moorage.model.gates import GateSet
+from moorage.model.names import long_name_errors
 from moorage.model.types.workload import ABSENT_TEMPLATE, PodTemplate, ReplicationController, ReplicationControllerSpec
 
 
 def validate_replication_controller(controller: ReplicationController, options: ValidationOptions) -> FieldErrors:
-    yield from validate_object_meta(controller.metadata, "metadata")
+    yield from validate_object_meta(controller.metadata, "metadata", name_rule=long_name_errors)
     yield from _validate_spec(controller.spec, options)
 
 

@@ -53,11 +53,10 @@ def invalid_status(kind: Kind, name: str, errors: Sequence[FieldError]) -> Raw:
     return invalid(kind, name, texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]", causes).status
 
 
-def bad_request_status(kind: Kind, reasons: Sequence[str]) -> Raw:
-    """Return a 400 Status with the first reason, as the API server, and then the others."""
+def undecodable(kind: Kind, reason: str) -> ApiError:
+    """Return the 400 for a document that its kind cannot hold."""
     version = kind.api_version.rpartition("/")[2]
-    message = f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {"; ".join(reasons)}'
-    return bad_request(message).status
+    return bad_request(f'{kind.name} in version "{version}" cannot be handled as a {kind.name}: {reason}')
 
 
 def read_request(kind: Kind, document: Raw) -> Any:
@@ -65,7 +64,7 @@ def read_request(kind: Kind, document: Raw) -> Any:
     try:
         return convert_view(document, kind.view)
     except ConversionError as error:
-        raise ApiError(bad_request_status(kind, [error.problems[0].reason])) from None
+        raise undecodable(kind, error.problems[0].reason) from None
 
 
 #: Go's spelling of names that are not the API's with a capital letter, wherever they occur.

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import binascii
 from binascii import a2b_base64
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.model.text.patterns import Pattern
@@ -19,8 +18,7 @@ from moorage.model.text.readers import reads_text
 if TYPE_CHECKING:
     from cryptography import x509
 
-#: The line before a block or behind it: which of the two, and the type.
-_EDGE = Pattern(rb"(?m)^-----(BEGIN|END) ([^\r\n]*?)-----[ \t]*\r?$")
+_BEGIN, _END, _DASHES = b"-----BEGIN ", b"-----END ", b"-----"
 _HEADER = Pattern(rb"[^\r\n:]+:[^\r\n]*\r?\n")
 _REQUEST = "CERTIFICATE REQUEST"
 _SEQUENCE = 0x30
@@ -45,29 +43,31 @@ class UnreadableRequest(ValueError):
 @reads_text("-----BEGIN A-----\n", "-----END A-----\n", "-----BEGIN B-----\n", "a: b\n", "AAAA", "\n")
 def pem_blocks(text: bytes) -> list[PemBlock]:
     """Return the blocks of a text; what is not a block is skipped."""
-    blocks = []
-    edges = list(_EDGE.finditer(text))
-    ends: dict[bytes, list[int]] = {}
-    for number, edge in enumerate(edges):
-        if edge[1] == b"END":
-            ends.setdefault(edge[2], []).append(number)
-    after = 0
-    for number, edge in enumerate(edges):
-        if number < after or edge[1] != b"BEGIN" or edge.end() == len(text):
+    blocks: list[PemBlock] = []
+    opened, start, at = b"", 0, 0
+    for line in text.splitlines(keepends=True):
+        marker, at = line.strip(b" \t\r\n") if line.startswith(_DASHES) else b"", at + len(line)
+        if not marker.endswith(_DASHES):
             continue
-        of_type = ends.get(edge[2], [])
-        if (place := bisect_left(of_type, number)) == len(of_type):
-            continue
-        after = of_type[place] + 1
-        at = begin = edge.end() + 1
-        while (header := _HEADER.match_at(text, at)) is not None and header.end() <= edges[after - 1].start():
-            at = header.end()
-        try:
-            content = base64.b64decode(b"".join(text[at : edges[after - 1].start()].split()), validate=True)
-        except binascii.Error:
-            continue
-        blocks.append(PemBlock(edge[2].decode("utf-8", "replace"), at > begin, content))
+        if marker.startswith(_BEGIN):
+            opened, start = marker[len(_BEGIN) : -len(_DASHES)], at
+        elif marker.startswith(_END):
+            if start and opened == marker[len(_END) : -len(_DASHES)]:
+                blocks += _block(opened, text[start : at - len(line)])
+            start = 0
     return blocks
+
+
+def _block(kind: bytes, body: bytes) -> list[PemBlock]:
+    """Return the block of a type with this body, or nothing if that is not base64."""
+    start = 0
+    while (header := _HEADER.match_at(body, start)) is not None:
+        start = header.end()
+    try:
+        content = base64.b64decode(b"".join(body[start:].split()), validate=True)
+    except binascii.Error:
+        return []
+    return [PemBlock(kind.decode("utf-8", "replace"), start > 0, content)]
 
 
 def read_request(pem: bytes) -> x509.CertificateSigningRequest:

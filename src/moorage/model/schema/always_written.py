@@ -1,6 +1,7 @@
 """List the fields that Go writes even when they are zero: those without `omitempty`, by their struct.
 
-Any other scalar that is no pointer is left out when it is zero. Kubernetes: the tags of k8s.io/api and apimachinery.
+Any other scalar that is no pointer is left out when it is zero; structs that are no pointers are always written.
+Kubernetes: the tags of k8s.io/api and apimachinery.
 """
 
 _FIELDS = """
@@ -15,6 +16,7 @@ AzureDiskVolumeSource diskName diskURI
 AzureFilePersistentVolumeSource secretName shareName
 AzureFileVolumeSource secretName shareName
 CELDeviceSelector expression
+CertificateSigningRequestCondition status type
 CSINodeDriver name nodeID topologyKeys
 CSINodeSpec drivers
 CSIPersistentVolumeSource driver volumeHandle
@@ -72,6 +74,7 @@ EphemeralContainer name
 Event reportingComponent reportingInstance
 ExactDeviceRequest deviceClassName
 ExpressionWarning fieldRef warning
+FieldSelectorRequirement key operator
 FileKeySelector key path volumeName
 FlexPersistentVolumeSource driver
 FlexVolumeSource driver
@@ -222,3 +225,13 @@ WeightedPodAffinityTerm weight
 ALWAYS_WRITTEN: dict[str, frozenset[str]] = {}
 for _struct, *_names in map(str.split, _FIELDS.strip().splitlines()):
     ALWAYS_WRITTEN[_struct] = ALWAYS_WRITTEN.get(_struct, frozenset()) | frozenset(_names)
+
+#: Pointers without `omitempty`, by the names of structs: null when they are not set.
+NULL_POINTERS: dict[str, frozenset[str]] = {
+    "AzureFilePersistentVolumeSource": frozenset({"secretNamespace"}),
+    "CapacityRequestPolicy": frozenset({"default"}),
+    "ScaleIOPersistentVolumeSource": frozenset({"secretRef"}),
+    "ScaleIOVolumeSource": frozenset({"secretRef"}),
+    "TypedLocalObjectReference": frozenset({"apiGroup"}),
+    "TypedObjectReference": frozenset({"apiGroup"}),
+}

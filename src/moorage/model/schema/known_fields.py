@@ -121,31 +121,46 @@ def _differ(new: Any, old: Any) -> bool:
     return any(new_value is not old_value for new_value, old_value in zip(new, old, strict=True))
 
 
-def omit_empty(raw: dict[str, Any], view: type[View]) -> None:
-    """Remove the empty lists and maps that Go does not write from a document that was admitted."""
-    _omit_empty(raw, struct_shape(view))
+def write_as_go(raw: dict[str, Any], view: type[View]) -> None:
+    """Remove the empty lists and maps that Go does not write from a document that was admitted, and add what it does.
+
+    A struct that is no pointer is written even if nothing in it is set: `spec: {}`.
+    """
+    _write_as_go(raw, struct_shape(view))
 
 
-def _omit_empty(raw: Any, shape: Shape) -> None:
+def _write_as_go(raw: Any, shape: Shape) -> None:
     if isinstance(shape, EitherShape):
         shape = shape.chosen(raw)
     if isinstance(shape, StructShape):
         if isinstance(raw, dict):
             nested, empty = shape.nested, []
             for name, value in raw.items():
-                if not value:
-                    if isinstance(value, list | dict) and name in shape.collections:
-                        empty.append(name)
+                if not value and isinstance(value, list | dict) and name in shape.collections:
+                    empty.append(name)
                 elif name in nested:
-                    _omit_empty(value, nested[name])
+                    _write_as_go(value, nested[name])
             for name in empty:
                 del raw[name]
+            if not shape.implied.keys() <= raw.keys():
+                _add_implied(raw, shape)
     elif isinstance(shape, ListShape) and isinstance(raw, list):
         for item in raw:
-            _omit_empty(item, shape.item)
+            _write_as_go(item, shape.item)
     elif isinstance(shape, MapShape) and isinstance(raw, dict):
         for item in raw.values():
-            _omit_empty(item, shape.value)
+            _write_as_go(item, shape.value)
+
+
+def _add_implied(raw: dict[str, Any], shape: StructShape) -> None:
+    for name, implied in shape.implied.items():
+        if name in raw:
+            continue
+        if isinstance(implied, StructShape):
+            raw[name] = dict(implied.written)
+            _add_implied(raw[name], implied)
+        else:
+            raw[name] = None if implied is None else "0"
 
 
 MAX_SUGGESTIONS = 100

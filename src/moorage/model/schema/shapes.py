@@ -12,7 +12,7 @@ from msgspec import Meta
 from moorage.model.go.pem_blocks import BYTES_TITLE
 from moorage.model.go.times import MICRO_TIME_TITLE, TIME_TITLE
 from moorage.model.quantity import Quantity
-from moorage.model.schema.always_written import ALWAYS_WRITTEN
+from moorage.model.schema.always_written import ALWAYS_WRITTEN, NULL_POINTERS
 from moorage.model.types.view import View
 
 #: The structs that Go embeds into others; any other base class of a view only has the same fields.
@@ -124,6 +124,7 @@ class StructShape:
 
     __slots__ = (
         "_collections",
+        "_implied",
         "_nested",
         "_omitted",
         "_rewritten",
@@ -151,6 +152,7 @@ class StructShape:
         self.embedded = {name: base.__name__ for base in bases for name in base.__struct_fields__ if name not in own}
         self.fields: dict[str, Shape] = {}
         self._collections: frozenset[str] | None = None
+        self._implied: dict[str, Shape | None] | None = None
         self._nested: dict[str, Shape] | None = None
         self._omitted: dict[str, type] | None = None
         self._rewritten: dict[str, Shape] | None = None
@@ -205,6 +207,19 @@ class StructShape:
             names = self.known - self.pointers - ALWAYS_WRITTEN.get(self.go_name, frozenset())
             self._collections = frozenset(name for name in names if isinstance(self.field(name), ListShape | MapShape))
         return self._collections
+
+    @property
+    def implied(self) -> dict[str, Shape | None]:
+        """The structs and quantities that are there even when they are not set, and with None what is then null."""
+        if self._implied is None:
+            always = ALWAYS_WRITTEN.get(self.go_name, frozenset()) - self.pointers
+            shapes = {name: self.field(name) for name in sorted(self.known - self.pointers)}
+            self._implied = {
+                **{name: shape for name, shape in shapes.items() if isinstance(shape, StructShape | QuantityShape)},
+                **{name: None for name in sorted(always) if isinstance(shapes.get(name), ListShape)},
+                **dict.fromkeys(NULL_POINTERS.get(self.go_name, ())),
+            }
+        return self._implied
 
     def _scalars(self) -> list[tuple[str, Shape]]:
         shapes = [(name, self.field(name)) for name in self.known - self.pointers]

@@ -13,8 +13,8 @@ from moorage.match.label_selector import compile_label_selector, parse_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors, forbidden, invalid, required
-from moorage.model.names import label_key_errors
-from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.names import label_key_errors, label_value_errors
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import LabelSelector, LabelSelectorRequirement, ObjectMeta
 from moorage.model.types.request import (
     FieldSelectorAttributes,
@@ -29,6 +29,7 @@ from moorage.model.types.request import (
 from moorage.serve.access.authorization import Attributes, Authorization
 from moorage.serve.pki.authentication import User
 from moorage.serve.pki.authenticator import Authenticator
+from moorage.serve.resources.selector_parameters import field_terms
 
 Raw = dict[str, Any]
 _AccessReview = SelfSubjectAccessReview | SubjectAccessReview | LocalSubjectAccessReview
@@ -60,13 +61,13 @@ def shown_user(user: User) -> Raw:
 
 
 def may_i(raw: Raw, asking: Reviewer) -> Raw:
-    review = _read(raw, SelfSubjectAccessReview)
+    review = convert_view(raw, SelfSubjectAccessReview)
     _refuse((*_attribute_errors(review), *_selector_errors(review), *_metadata_errors(review.metadata)))
     return _decided(raw, review, asking.user, asking.authorization)
 
 
 def may_they(raw: Raw, asking: Reviewer) -> Raw:
-    review = _read(raw, SubjectAccessReview)
+    review = convert_view(raw, SubjectAccessReview)
     _refuse((*_subject_errors(review), *_metadata_errors(review.metadata)))
     return _decided(raw, review, _subject(review), asking.authorization)
 
@@ -77,7 +78,7 @@ def may_they_in_namespace(raw: Raw, asking: Reviewer) -> Raw:
     if given and given != asking.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     raw = {**raw, "metadata": {**(raw.get("metadata") or {}), "namespace": asking.namespace}}
-    review = _read(raw, LocalSubjectAccessReview)
+    review = convert_view(raw, LocalSubjectAccessReview)
     resource, path = review.spec.resourceAttributes, review.spec.nonResourceAttributes
     errors = [*_subject_errors(review), *_metadata_errors(review.metadata, except_for=" except for namespace")]
     if resource is not None and resource.namespace != asking.namespace:
@@ -113,13 +114,6 @@ def what_may_i(raw: Raw, asking: Reviewer) -> Raw:
 
 def _written(rule: Any, names: Sequence[str]) -> Raw:
     return {name: list(values) for name in names if (values := getattr(rule, name))}
-
-
-def _read(raw: Raw, view: type[Any]) -> Any:
-    try:
-        return convert_view(raw, view)
-    except ConversionError as error:
-        raise bad_request(str(error)) from None
 
 
 def _decided(raw: Raw, review: _AccessReview, user: User, authorization: Authorization) -> Raw:
@@ -162,16 +156,23 @@ def _ignored(name: str, broken: bool, partially: bool) -> list[str]:
 def _field_terms(selector: FieldSelectorAttributes) -> tuple[str, bool]:
     """Return the terms that can be understood as one text, and whether there are others."""
     if selector.rawSelector:
-        terms = selector.rawSelector.split(",")
-        broken = any(term and "=" not in term for term in terms)
-        return ("", True) if broken else (selector.rawSelector, False)
+        try:
+            field_terms(selector.rawSelector)
+        except ApiError:
+            return "", True
+        return selector.rawSelector, False
     operators = {"In": "=", "NotIn": "!="}
     understood = [
-        f"{requirement.key}{operators[requirement.operator]}{requirement.values[0]}"
+        f"{requirement.key}{operators[requirement.operator]}{_escaped(requirement.values[0])}"
         for requirement in selector.requirements
         if requirement.operator in operators and len(requirement.values) == 1
     ]
     return ",".join(understood), len(understood) < len(selector.requirements)
+
+
+def _escaped(value: str) -> str:
+    """Write a value so that it stays one value in a field selector."""
+    return value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
 
 
 def _label_problems(selector: LabelSelectorAttributes) -> tuple[bool, bool]:
@@ -233,14 +234,16 @@ def _requirement_errors(
 ) -> FieldErrors:
     """Check a requirement; an operator that is not known may be one of a newer client."""
     values = requirement.values
+    if not of_labels and not requirement.key:
+        yield required(f"{path}.key", "must be specified")
     if requirement.operator in ("In", "NotIn") and not values:
         yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
     if requirement.operator in ("Exists", "DoesNotExist") and values:
         yield forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
     if of_labels:
         yield from [invalid(f"{path}.key", requirement.key, text) for text in label_key_errors(requirement.key)]
-    elif not requirement.key:
-        yield required(f"{path}.key", "must be specified")
+        for number, value in enumerate(values):
+            yield from [invalid(f"{path}.values[{number}]", value, text) for text in label_value_errors(value)]
 
 
 def _metadata_errors(metadata: ObjectMeta, *, except_for: str = "") -> FieldErrors:

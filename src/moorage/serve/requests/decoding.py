@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.messages.rejections import undecodable
 from moorage.custom.objects.decoding import decode_metadata, decode_request
 from moorage.custom.objects.embedded import MalformedError
 from moorage.model.api_error import ApiError, Raw, bad_request, failure, unsupported_media_type
@@ -15,6 +16,7 @@ from moorage.model.field_error import invalid
 from moorage.model.go.json_syntax import json_complaint
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, kind_of
+from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Value, read_values
@@ -157,20 +159,30 @@ def check_kind(raw: Raw, kind: Kind) -> None:
     if version != kind.api_version:
         raise _other_version(version, kind)
     raw["apiVersion"], raw["kind"] = version, name
-    if not isinstance(raw.get("metadata"), dict):
-        if raw.get("metadata") is not None:
-            raise bad_request(
-                f'{name} in version "{version.rpartition("/")[2]}" cannot be handled as a {name}: '
-                f"json: cannot unmarshal into Go struct field {name}.metadata of type v1.ObjectMeta"
-            )
+    metadata = raw.get("metadata")
+    if metadata is None:
         raw["metadata"] = {}
+    elif not isinstance(metadata, dict) or not all(isinstance(metadata.get(text), str | None) for text in _READ_EARLY):
+        check_types(raw, kind)
+
+
+#: What verbs read of metadata before the object is decoded as a whole.
+_READ_EARLY = ("name", "namespace", "generateName", "resourceVersion")
+
+
+def check_types(raw: Raw, kind: Kind) -> None:
+    """Raise ApiError 400 with the first field of the wrong type: it comes before any complaint of unknown fields."""
+    try:
+        convert_view(raw, kind.view)
+    except ConversionError as error:
+        raise undecodable(kind, error.problems[0].reason) from None
 
 
 def check_custom(raw: Raw, kind: ServedKind, validation: str, duplicates: list[str], body: bytes) -> list[str]:
     """Make a custom object what its schema says, in place; return warnings about its fields. Raises ApiError."""
     version, name = str(raw.get("apiVersion") or ""), raw.get("kind") or ""
     if not name:
-        why = f"Object 'Kind' is missing in '{msgspec.json.encode(raw).decode()}'"
+        why = f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
         if validation == IGNORE:
             raise _unhandled(kind.name, kind.version, kind, why)
         raise unrecognized(why, body, kind)
@@ -220,8 +232,10 @@ def check_fields(raw: Raw, kind: Kind, validation: str, duplicates: list[str]) -
     """Warnings about unknown and duplicate fields. Raises ApiError 400 for them if the validation is strict."""
     if validation == IGNORE:
         return []
-    unknown = unknown_fields(raw, kind.view, MAX_STRICT_ERRORS)
-    return _judge([*map(str, unknown), *duplicates], kind, validation)
+    complaints = [*map(str, unknown_fields(raw, kind.view, MAX_STRICT_ERRORS)), *duplicates]
+    if complaints:
+        check_types(raw, kind)
+    return _judge(complaints, kind, validation)
 
 
 def _judge(found: list[str], kind: Kind, validation: str) -> list[str]:

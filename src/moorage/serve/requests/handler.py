@@ -35,7 +35,7 @@ from moorage.serve.access.reviews import (
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import MASTERS, User
-from moorage.serve.requests.decoding import JSON, decode_object, media_type
+from moorage.serve.requests.decoding import JSON, check_types, decode_object, media_type
 from moorage.serve.requests.long_work import is_large, is_large_body, next_turn
 from moorage.serve.requests.options import (
     IGNORE,
@@ -241,12 +241,11 @@ class Handler:
 
     async def _answer_deprecated(self, target: Target, request: Request) -> Answer:
         """Answer with a warning, whatever the answer is."""
-        headers = warning_headers([target.kind.deprecation])
         try:
             answer = await self._verbs[target.verb](target, request, self._renderer(target.kind, request))
         except ApiError as error:
-            raise ApiError(error.status, (*headers, *error.headers)) from None
-        return msgspec.structs.replace(answer, headers=(*headers, *answer.headers))
+            raise error.warned([target.kind.deprecation]) from None
+        return msgspec.structs.replace(answer, headers=(*warning_headers([target.kind.deprecation]), *answer.headers))
 
     async def _in_own_version(self, request: Request, target: Target) -> Request:
         if is_large_body(request.body, request.headers.get("content-type", "")):
@@ -257,19 +256,27 @@ class Handler:
         if target.kind is COMPONENT_STATUS:
             return self._answer_component(target, self._renderer(target.kind, request))
         kind, review = target.kind, REVIEWS.get(target.kind.name)
-        raw = await body_of(self._api, request, kind)
+        options = write_options(query_of(request), manager_of(request), "CreateOptions")
+        raw, warnings = await self._decoded(kind, request.body, request.headers.get("content-type", ""), options)
+        check_types(raw, kind)
         restrict_request(self._api, target, request, raw)
-        if review is None:
-            return await bind_named(self._api, target, raw)
         api = self._api
-        await known(api, None)
-        answer = review(raw, Reviewer(user, api.now_text(), target.namespace, api.authorization, api.authenticator))
-        return json_response({"kind": kind.name, "apiVersion": kind.api_version, **answer}, 201)
+        try:
+            if review is None:
+                return await bind_named(api, target, raw)
+            await known(api, None)
+            answer = review(raw, Reviewer(user, api.now_text(), target.namespace, api.authorization, api.authenticator))
+        except ApiError as error:
+            raise error.warned(warnings) from None
+        document = {"kind": kind.name, "apiVersion": kind.api_version, **answer}
+        return json_response(document, 201, warning_headers(warnings))
 
     def _answer_component(self, target: Target, renderer: Renderer) -> Answer:
-        response = Response(
-            200, renderer.object(component(target.name)) if target.name else renderer.page(components())
-        )
+        try:
+            body = renderer.object(component(target.name)) if target.name else renderer.page(components())
+        except ApiError as error:
+            raise error.warned([COMPONENT_STATUS.deprecation]) from None
+        response = Response(200, body)
         return msgspec.structs.replace(response, headers=warning_headers([COMPONENT_STATUS.deprecation]))
 
     async def _get(self, target: Target, request: Request, renderer: Renderer) -> Answer:
@@ -367,13 +374,9 @@ class Handler:
         options = delete_options(query_of(request), await _delete_body(self._api, request))
         outcome = await delete(self._api, target.ref, options, requester_of(self._api, request.user))
         if outcome.deleted:
-            stored, long_work = outcome.stored, self._api.long_work
+            kind, stored, long_work = target.kind, outcome.stored, self._api.long_work
             is_much = is_large(stored.value)
-            status = (
-                await long_work.run(deleted_status, target.kind, stored)
-                if is_much
-                else deleted_status(target.kind, stored)
-            )
+            status = await long_work.run(deleted_status, kind, stored) if is_much else deleted_status(kind, stored)
             if status is not None:
                 return json_response(status)
         return await self._written(outcome, renderer)
@@ -389,6 +392,7 @@ class Handler:
 
     async def _page(self, target: Target, renderer: Renderer, page: Page) -> Answer:
         """Answer with a page: at once, or in chunks if it is long."""
+        page = renderer.ordered(page)
         if not is_long(page, renderer.form):
             takes_long = renderer.takes_long(page.items)
             return Response(

@@ -99,14 +99,15 @@ def list_options(query: Query) -> ListOptions:
     """Read list options. Raises ApiError 400 for values that do not parse, 422 for combinations that are invalid."""
     if not query:
         return ListOptions()
+    is_watch = _boolean(query, "watch") or False
     options = ListOptions(
         labels=query.get("labelSelector", ""),
         fields=query.get("fieldSelector", ""),
         limit=max(0, _integer(query, "limit") or 0),
         continues=query.get("continue", ""),
-        resource_version=_resource_version(query),
+        resource_version=_resource_version(query, "" if is_watch else "invalid resource version: "),
         match=query.get("resourceVersionMatch", ""),
-        watch=_boolean(query, "watch") or False,
+        watch=is_watch,
         bookmarks=_boolean(query, "allowWatchBookmarks") or False,
         initial_events=_boolean(query, "sendInitialEvents"),
         timeout_seconds=_integer(query, "timeoutSeconds"),
@@ -217,20 +218,21 @@ def _integer(query: Query, name: str) -> int | None:
     return number
 
 
-def _resource_version(query: Query) -> int | None:
+def _resource_version(query: Query, prefix: str = "") -> int | None:
     text = query.get("resourceVersion", "")
     if not text:
         return None
-    if not text.isascii() or not text.isdigit():
-        raise _no_revision(text, "invalid syntax")
-    if (revision := read_int(text, 0, UINT64_MAX)) is None:
-        raise _no_revision(text, "value out of range")
-    return revision
+    if complaint := revision_complaint(text):
+        raise bad_request(f"{prefix}resourceVersion: Invalid value: {go_quote(text)}: {complaint}")
+    return int(text)
 
 
-def _no_revision(text: str, why: str) -> ApiError:
-    quoted = go_quote(text)
-    return bad_request(f"resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}")
+def revision_complaint(text: str) -> str:
+    """Return why a text is not a resourceVersion, as `strconv.ParseUint` does, or ""."""
+    why = "" if text.isascii() and text.isdigit() else "invalid syntax"
+    if not why and read_int(text, 0, UINT64_MAX) is None:
+        why = "value out of range"
+    return f"strconv.ParseUint: parsing {go_quote(text)}: {why}" if why else ""
 
 
 def _boolean(query: Query, name: str) -> bool | None:

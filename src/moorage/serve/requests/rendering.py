@@ -14,7 +14,7 @@ import msgspec
 
 from moorage.client.protocol import Object, Raw, WatchEvent
 from moorage.model.api_error import ApiError, not_acceptable
-from moorage.model.kinds import Kind
+from moorage.model.kinds import CustomKind, Kind
 from moorage.model.text.patterns import whole
 from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
@@ -129,7 +129,7 @@ class Renderer:
 
     def frame(self, page: Page) -> tuple[Raw, str]:
         """Return the document of a page without its entries, and the name of the field for them, the last one."""
-        metadata = _page_metadata(page)
+        metadata = _page_metadata(page, self.kind)
         if self.form.shows is As.TABLE:
             table = self._table([], metadata)
             del table["rows"]
@@ -148,8 +148,15 @@ class Renderer:
             return lambda stored: _encode(render_row(table, decode(kind, stored), ages, include, meta))
         return lambda stored: _encode(self._item(decode(kind, stored)))
 
+    def ordered(self, page: Page) -> Page:
+        """Return a page in the order of its table: flow schemas are listed as they are tried."""
+        order = table_of(self.kind).order if self.form.shows is As.TABLE else None
+        if order is None:
+            return page
+        return page._replace(items=sorted(page.items, key=lambda stored: order(decode(self.kind, stored))))
+
     def page(self, page: Page) -> bytes:
-        metadata = _page_metadata(page)
+        metadata = _page_metadata(page, self.kind)
         if self.form.shows is As.OBJECT:
             return render_list(self.kind, list(map(item_renderer(self.kind), page.items)), metadata)
         objects = (decode(self.kind, item) for item in page.items)
@@ -203,8 +210,11 @@ def stored_in(batch: Iterable[WatchEvent]) -> Iterable[Stored]:
     return (source for event in batch if isinstance(source := event.object.source, Stored))
 
 
-def _page_metadata(page: Page) -> Raw:
+def _page_metadata(page: Page, kind: Kind) -> Raw:
+    """Return the metadata of a list; those of custom kinds, which are no Go structs, say also that nothing follows."""
     metadata: Raw = {"resourceVersion": str(page.revision)}
+    if isinstance(kind, CustomKind):
+        metadata = {"continue": "", **metadata}
     if page.continues:
         metadata["continue"] = page.continues
         if page.remaining is not None:

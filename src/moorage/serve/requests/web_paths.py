@@ -118,7 +118,9 @@ class WebPaths:
     def answer(self, request: Request) -> Response | Stream:
         path = request.path.rstrip("/") or "/"
         if request.method not in ("GET", "HEAD"):
-            raise method_not_supported()
+            is_group = path.startswith(("/api/", "/apis/"))
+            is_absent = is_group and answer_discovery(path, "", self._served) is None
+            raise no_such_path() if is_absent else method_not_supported()
         accept = request.headers.get("accept", "")
         if path.startswith(_HEALTH):
             return self._health(path, request)
@@ -137,7 +139,7 @@ class WebPaths:
             return json_response({"paths": sorted(_paths(self._served))})
         if self._tokens is not None and (keys := answer_key_discovery(path, self._tokens, self.url)) is not None:
             return keys
-        discovery = answer_discovery(path, accept, self._served)
+        discovery = answer_discovery(path, accept, self._served, self.url.partition("://")[2])
         if discovery is None:
             raise no_such_path()
         return _unless_known(request, discovery)

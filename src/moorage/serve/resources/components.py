@@ -6,7 +6,7 @@ machine. Differs: only the store is reported.
 
 import msgspec
 
-from moorage.model.api_error import ApiError, not_found
+from moorage.model.api_error import ApiError, failure
 from moorage.model.kinds import COMPONENT_STATUS
 from moorage.serve.verbs.reading import Page
 from moorage.store.protocol import Stored
@@ -27,7 +27,8 @@ def component(name: str) -> Stored:
 
 
 def _no_component(name: str) -> ApiError:
-    return not_found(COMPONENT_STATUS, name)
+    details = {"name": name, "kind": COMPONENT_STATUS.singular}
+    return failure(404, "NotFound", f'{COMPONENT_STATUS.singular} "{name}" not found', details)
 
 
 def _healthy(name: str) -> Stored:

@@ -25,18 +25,20 @@ _AGGREGATED_VERSIONS = ("v2", "v2beta1")
 _PLAIN_TYPE = "application/json"
 
 
-def answer_discovery(path: str, accept: str = "", served: Resources = BUILT_IN) -> Response | None:
-    """Answer a GET of this path; None if it is not a path of discovery, or of a group that does not exist."""
+def answer_discovery(path: str, accept: str = "", served: Resources = BUILT_IN, address: str = "") -> Response | None:
+    """Answer a GET of this path; None if it is not a path of discovery, or of a group that does not exist.
+
+    `address` is the server's own, host and port.
+    """
     segments = path.strip("/").split("/")
     if segments in (["api"], ["apis"]) and (version := aggregated_version(accept)):
         core = segments[0] == "api"
         return served.remembered(("aggregated", core, version), lambda: _aggregated(core, version, served))
     match segments:
         case ["api"]:
-            # Without addresses: a client keeps the one it reached the server at.
-            return _encoded(
-                {"kind": "APIVersions", "versions": list(served.groups[""]), "serverAddressByClientCIDRs": []}
-            )
+            addresses = [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}] if address else []
+            versions = {"kind": "APIVersions", "versions": list(served.groups[""])}
+            return _encoded({**versions, "serverAddressByClientCIDRs": addresses})
         case ["api", version]:
             return _encoded(render_resource_list("", version, served))
         case ["apis"]:
@@ -188,6 +190,10 @@ def version_document() -> Raw:
     return {
         "major": KUBERNETES_MAJOR,
         "minor": KUBERNETES_MINOR,
+        "emulationMajor": KUBERNETES_MAJOR,
+        "emulationMinor": KUBERNETES_MINOR,
+        "minCompatibilityMajor": KUBERNETES_MAJOR,
+        "minCompatibilityMinor": str(int(KUBERNETES_MINOR) - 1),
         "gitVersion": release,
         "gitCommit": "",
         "gitTreeState": "clean",

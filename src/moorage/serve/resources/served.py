@@ -9,8 +9,10 @@ from collections.abc import Callable, Hashable, Iterable
 from functools import cache, cached_property
 from typing import Any, Final, NamedTuple, TypeVar
 
-from moorage.model.api_error import ApiError, method_not_supported, no_such_path, not_found
+from moorage.admit.metadata import path_segment_errors
+from moorage.model.api_error import bad_request, method_not_supported, no_such_path, not_found
 from moorage.model.gates import GateSet, default_gates
+from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import COMPONENT_STATUS, KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, CustomKind, Kind, Ref
 from moorage.model.text.patterns import Pattern
 from moorage.model.text.readers import reads_text
@@ -157,6 +159,7 @@ BUILT_IN: Final = Resources(default_gates())
 
 _VERBS_ON_ONE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _VERBS_ON_MANY = {"GET": "list", "HEAD": "list", "POST": "create", "DELETE": "deletecollection"}
+_VERBS_ON_NO_NAME = {**_VERBS_ON_ONE, **_VERBS_ON_MANY}
 #: What the core API has below a namespace that is not a resource in it.
 _OF_NAMESPACES = {"status", "finalize"}
 
@@ -199,13 +202,15 @@ def target_of(method: str, path: str, served: Resources = BUILT_IN) -> Target | 
     watching = rest[0] == "watch" and len(rest) > 1
     namespace, plural, rest = _in_namespace(rest[1:] if watching else rest)
     kind = served.find(group, version, plural)
+    if kind is None or (namespace and not kind.namespaced):
+        raise no_such_path()
+    if isinstance(kind, CustomKind):
+        return _custom_target(method, kind, namespace, (*rest, "", "")[:2], watching)
     if len(rest) > 2 and rest[1] == "proxy":
         rest = rest[:2]  # the rest is a path at the other end
-    if kind is None or len(rest) > 2 or (namespace and not kind.namespaced):
-        raise no_such_path()
     name, subresource = (*rest, "", "")[:2]
     everywhere = kind.namespaced and not namespace
-    if everywhere and name:
+    if len(rest) > 2 or (everywhere and name) or (subresource and not name):
         raise no_such_path()
     verb = _verb(method, kind, name, subresource)
     if watching:
@@ -215,8 +220,10 @@ def target_of(method: str, path: str, served: Resources = BUILT_IN) -> Target | 
             raise method_not_supported()  # what is authorized as a watch does nothing else
     if everywhere and verb != "list":
         raise method_not_supported()  # what is in all namespaces can be seen together, but not changed
+    if name and kind not in VIRTUAL_KINDS and verb != "update":  # whose document must have the same name
+        check_segment(name)
     verb = "watch" if watching else verb
-    own = OLDER_VERSIONS.get((kind.api_version, kind.name)) if type(kind) is Kind else None
+    own = OLDER_VERSIONS.get((kind.api_version, kind.name))
     if own is not None:
         return Target(verb, own, namespace, name, subresource, kind.version)
     return Target(verb, kind, namespace, name, subresource)
@@ -229,19 +236,53 @@ def _in_namespace(segments: list[str]) -> tuple[str, str, list[str]]:
 
 
 def _verb(method: str, kind: Kind, name: str, subresource: str) -> str:
+    """Return the verb of a request. A path on which the kind has no verb at all does not exist."""
     if subresource:
         below = kind.subresource(subresource)
         if below is None:
-            raise _not_served(kind, name)
+            raise no_such_path()
         verb = "create" if method == "POST" else _VERBS_ON_ONE.get(method, "")
         verbs = below.verbs
     else:
-        verb = (_VERBS_ON_ONE if name else _VERBS_ON_MANY).get(method, "")
-        verbs = kind.verbs
+        by_method = _VERBS_ON_ONE if name else _VERBS_ON_MANY
+        verb, verbs = by_method.get(method, ""), kind.verbs
+        if not set(verbs) & set(by_method.values()):
+            raise no_such_path()
     if verb not in verbs:
         raise method_not_supported()
     return verb
 
 
-def _not_served(kind: Kind, name: str) -> ApiError:
-    return not_found(kind, name) if isinstance(kind, CustomKind) else no_such_path()
+def _custom_target(
+    method: str, kind: CustomKind, namespace: str, below: tuple[str, ...], watching: bool
+) -> Target | None:
+    """Route a request for a custom kind, whose paths are read by verb: what follows a subresource is ignored.
+
+    Kubernetes: crdHandler of apiextensions-apiserver. A POST to the path of an object creates the one in its body.
+    """
+    name, subresource = below
+    verb = "create" if method == "POST" else (_VERBS_ON_ONE if name else _VERBS_ON_NO_NAME).get(method, "")
+    if watching and verb in ("get", "list"):
+        verb = "watch"
+    if kind.namespaced and not namespace and verb not in ("list", "watch"):
+        raise no_such_path()
+    part = kind.subresource(subresource) if subresource else None
+    if subresource and part is None:
+        raise not_found(kind, name)
+    if verb not in (kind.verbs if part is None else part.verbs):
+        raise method_not_supported(verb, kind)
+    if verb == "create" and part is None:
+        name = ""
+    elif not name and verb in ("update", "patch"):
+        raise bad_request("name must be provided")
+    if name and verb != "update":
+        check_segment(name)
+    return Target(verb, kind, namespace, name, subresource)
+
+
+def check_segment(name: str) -> None:
+    """Raise ApiError 400 for a name under which nothing can be stored. Kubernetes: NamespaceKeyFunc."""
+    if not name:
+        raise bad_request("Name parameter required.")
+    if errors := path_segment_errors(name):
+        raise bad_request(f"Name parameter invalid: {go_quote(name)}: {';'.join(errors)}")

@@ -87,6 +87,8 @@ class Table(NamedTuple):
     columns: tuple[Raw, ...]
     cells: Callable[[Raw, Ages], Cells]
     conditions: Callable[[Raw], list[Raw] | None] | None = None
+    #: What the rows of a list are sorted by, if not by name.
+    order: Callable[[Raw], Any] | None = None
 
 
 #: By apiVersion and kind.

@@ -238,7 +238,7 @@ TABLES[_FLOW, "FlowSchema"] = table(
     Column("DistinguisherMethod", "What tells flows apart.", field("spec.distinguisherMethod.type", NONE)),
     AGE,
     Column("MissingPL", "Whether there is no such priority level.", _dangling),
-)
+)._replace(order=lambda raw: (part(raw, "spec").get("matchingPrecedence") or 0, name_of(raw)))
 
 
 def _limited(path: str) -> Cell:

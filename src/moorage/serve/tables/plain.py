@@ -371,11 +371,8 @@ TABLES["storage.k8s.io/v1", "CSIDriver"] = table(
 )
 
 
-_capacity = field("capacity", UNSET, empty_counts=True, show=lambda capacity: str(parse_quantity(str(capacity))))
 TABLES["storage.k8s.io/v1", "CSIStorageCapacity"] = table(
-    NAME,
-    Column("StorageClassName", "The storage class for which there is room.", field("storageClassName")),
-    Column("Capacity", "How much room there is.", _capacity),
+    NAME, Column("Created At", "When the capacity was published.", field("metadata.creationTimestamp"), type="date")
 )
 TABLES["storage.k8s.io/v1", "CSINode"] = table(
     NAME,

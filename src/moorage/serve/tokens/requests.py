@@ -7,12 +7,12 @@ tokenreviews. Differs: validating admission sees no TokenRequest.
 import time
 from typing import Any
 
-from moorage.admit.messages.rejections import invalid_status
+from moorage.admit.messages.rejections import invalid_status, read_request
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.model.field_error import FieldError, invalid
 from moorage.model.kinds import KINDS, TOKEN_REQUEST, Kind, Ref
-from moorage.model.schema.conversion import ConversionError, convert_view
+from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import BoundObjectReference, TokenRequest, TokenReview
 from moorage.serve.access.requesters import restrict_request
 from moorage.serve.access.reviews import Reviewer, shown_user
@@ -22,7 +22,7 @@ from moorage.serve.requests.decoding import decode_object
 from moorage.serve.requests.options import query_of, write_options
 from moorage.serve.requests.rendering import json_response, warning_headers
 from moorage.serve.resources.objects import decode
-from moorage.serve.resources.served import Target
+from moorage.serve.resources.served import Target, check_segment
 from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
 from moorage.serve.tokens.service_accounts import BadToken
 from moorage.serve.verbs.api import Api
@@ -95,10 +95,7 @@ async def request_token(api: Api, namespace: str, name: str, document: Raw) -> t
 
 
 def _read(document: Raw) -> TokenRequest:
-    try:
-        request: TokenRequest = convert_view(document, TokenRequest)
-    except ConversionError as error:
-        raise bad_request(str(error)) from None
+    request: TokenRequest = read_request(TOKEN_REQUEST, document)
     return request
 
 
@@ -120,6 +117,7 @@ async def _bound(api: Api, namespace: str, account: str, named: BoundObjectRefer
     kind = {"Pod": KINDS.POD, "Node": KINDS.NODE, "Secret": KINDS.SECRET}.get(named.kind) if not group else None
     if kind is None:
         raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={named.kind}")
+    check_segment(named.name)
     view = await _view(api, kind, namespace, named.name)
     if kind is KINDS.POD and view.spec.serviceAccountName != account:
         reason = "to pod running with different serviceaccount name."
@@ -169,10 +167,7 @@ _UNKNOWN = "invalid bearer token"
 
 def review_token(raw: Raw, asking: Reviewer) -> Raw:
     """Return metadata, spec and status of a TokenReview. Raises ApiError 400."""
-    try:
-        review: TokenReview = convert_view(raw, TokenReview)
-    except ConversionError as error:
-        raise bad_request(str(error)) from None
+    review: TokenReview = convert_view(raw, TokenReview)
     token, audiences = review.spec.token, review.spec.audiences
     if not token:
         raise bad_request("token is required for TokenReview in authentication")

@@ -27,14 +27,13 @@ from moorage.model.api_error import (
     not_found,
     stale,
 )
-from moorage.model.go.quoting import go_json
 from moorage.model.kinds import KINDS, CustomKind, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.serve.access.certificates import check_subject, with_requester
 from moorage.serve.admission.service_claims import claims_held, claims_of
 from moorage.serve.apply.managed_fields import keep_times
 from moorage.serve.requests.long_work import next_turn
-from moorage.serve.requests.options import WriteOptions
+from moorage.serve.requests.options import WriteOptions, revision_complaint
 from moorage.serve.resources.objects import cached_view, key_of
 from moorage.serve.templates.pods import Likeness
 from moorage.serve.verbs.registry import Registry, WriteResult
@@ -311,10 +310,10 @@ async def replace(
     owners = await api.long_work.run(name_owners_once, metadata) if takes_long else name_owners_once(metadata)
     warnings = (*warnings, *owners)
     expected = expected_revision(kind, name, raw)
-    if expected is None and not subresource and not kind.unconditional_update:
-        raise revision_required(kind, name)
 
     def make(old: Raw, old_view: Any) -> Changed:
+        if expected is None and not kind.unconditional_update:
+            raise revision_required(kind, name)
         if options.guard is not None:
             options.guard.check_change(ref, raw, old)
         api.admission.restrict(options.restricted, Write(UPDATE, kind, namespace, name, subresource, raw, old))
@@ -383,8 +382,8 @@ def expected_revision(kind: Kind, name: str, raw: Raw) -> int | None:
     given = raw["metadata"].get("resourceVersion")
     if given in (None, "", "0"):
         return None
-    if not isinstance(given, str) or not given.isascii() or not given.isdigit() or len(given) > 20:
-        raise bad_request(f"metadata.resourceVersion: Invalid value: {go_json(given)}: must be a decimal number")
+    if complaint := revision_complaint(given):
+        raise bad_request(complaint)
     return int(given)
 
 

@@ -2,7 +2,7 @@
 
 from tests.unit.admit.objects import document, pod, rejected, workload
 
-from moorage.admit.messages.rejections import bad_request_status, invalid_status
+from moorage.admit.messages.rejections import invalid_status, undecodable
 from moorage.model.api_error import forbidden
 from moorage.model.field_error import required
 from moorage.model.kinds import KINDS
@@ -52,6 +52,6 @@ def test_the_message_says_each_thing_once_but_the_causes_say_all() -> None:
 
 def test_other_failures() -> None:
     assert forbidden(KINDS.DEPLOYMENT, "", "no").message == "deployments.apps is forbidden: no"
-    status = bad_request_status(KINDS.DEPLOYMENT, ["a", "b"])
-    assert status["message"] == 'Deployment in version "v1" cannot be handled as a Deployment: a; b'
+    status = undecodable(KINDS.DEPLOYMENT, "a").status
+    assert status["message"] == 'Deployment in version "v1" cannot be handled as a Deployment: a'
     assert "details" not in status

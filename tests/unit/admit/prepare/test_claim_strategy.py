@@ -20,7 +20,7 @@ def claim(**spec: Any) -> Raw:
     ("spec", "source", "reference"),
     [
         ({}, None, None),
-        ({"dataSource": CLAIM}, CLAIM, CLAIM),
+        ({"dataSource": CLAIM}, {**CLAIM, "apiGroup": None}, {**CLAIM, "apiGroup": None}),
         ({"dataSource": SNAPSHOT}, SNAPSHOT, SNAPSHOT),
         ({"dataSource": OTHER}, None, None),  # always was ignored
         ({"dataSourceRef": OTHER}, OTHER, OTHER),

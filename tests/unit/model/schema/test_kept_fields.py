@@ -4,9 +4,16 @@ from typing import Any
 
 import pytest
 
-from moorage.model.schema.known_fields import kept_part, omit_empty
+from moorage.model.schema.known_fields import kept_part, write_as_go
+from moorage.model.types.devices import DeviceCapacity, DeviceClass, ResourceClaim
+from moorage.model.types.meta import TypedLocalObjectReference
+from moorage.model.types.networking import Ingress, NetworkPolicy
 from moorage.model.types.pod import Pod
+from moorage.model.types.policy import PodDisruptionBudget
+from moorage.model.types.view import View
 from moorage.model.types.workload import Deployment
+
+_NO_DISRUPTIONS = {"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0}
 
 POD = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {}}], "tolerations": []}}
 
@@ -60,6 +67,36 @@ def test_null_creation_timestamp_of_a_template_is_dropped() -> None:
 def test_empty_lists_and_maps_are_left_out_but_for_those_always_written() -> None:
     container = {"name": "c", "env": [], "resources": {"limits": {}}, "securityContext": {}}
     pod: dict[str, Any] = {"metadata": {"labels": {}}, "spec": {"nodeSelector": {}, "containers": [container]}}
-    omit_empty(pod, Pod)
+    write_as_go(pod, Pod)
     kept = {"name": "c", "resources": {}, "securityContext": {}}
-    assert pod == {"metadata": {}, "spec": {"containers": [kept]}}
+    assert pod == {"metadata": {}, "spec": {"containers": [kept]}, "status": {}}
+
+
+@pytest.mark.parametrize(
+    ("view", "written"),
+    [
+        (PodDisruptionBudget, {"spec": {}, "status": _NO_DISRUPTIONS}),
+        (DeviceClass, {"spec": {}}),
+        (ResourceClaim, {"spec": {"devices": {"requests": None}}, "status": {}}),
+        (NetworkPolicy, {"spec": {"podSelector": {}}}),
+        (Ingress, {"spec": {}, "status": {"loadBalancer": {}}}),
+    ],
+)
+def test_structs_that_are_no_pointers_are_written_though_nothing_in_them_is_set(
+    view: type[View], written: dict[str, Any]
+) -> None:
+    raw: dict[str, Any] = {"metadata": {}}
+    write_as_go(raw, view)
+    assert raw == {"metadata": {}, **written}
+    empty: dict[str, Any] = {"metadata": {}, "spec": {}}
+    write_as_go(empty, view)
+    assert empty == raw
+
+
+def test_quantities_are_written_as_zero_and_pointers_without_omitempty_as_null() -> None:
+    capacity: dict[str, Any] = {"requestPolicy": {}}
+    write_as_go(capacity, DeviceCapacity)
+    assert capacity == {"requestPolicy": {"default": None}, "value": "0"}
+    reference: dict[str, Any] = {"kind": "C", "name": "d"}
+    write_as_go(reference, TypedLocalObjectReference)
+    assert reference == {"kind": "C", "name": "d", "apiGroup": None}

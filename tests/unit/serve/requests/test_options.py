@@ -105,7 +105,7 @@ def test_what_does_not_go_together(query: dict[str, str], said: list[str]) -> No
     assert [f"{cause['field']}: {cause['message']}" for cause in causes] == said
 
 
-REVISION = "resourceVersion: Invalid value: "
+REVISION = "invalid resource version: resourceVersion: Invalid value: "
 UNREADABLE = [
     ({"limit": "many"}, 'strconv.ParseInt: parsing "many": invalid syntax'),
     ({"limit": "9223372036854775808"}, 'strconv.ParseInt: parsing "9223372036854775808": value out of range'),

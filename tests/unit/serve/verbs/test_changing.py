@@ -59,7 +59,7 @@ REFUSED: list[tuple[str, Raw, int, str]] = [
         "one",
         {"resourceVersion": "new"},
         400,
-        'metadata.resourceVersion: Invalid value: "new": must be a decimal number',
+        'strconv.ParseUint: parsing "new": invalid syntax',
     ),
     (
         "one",

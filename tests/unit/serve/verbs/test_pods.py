@@ -107,6 +107,7 @@ async def test_a_budget_is_used_up(allowed: int, api: Api) -> None:
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}
     budget = document(KINDS.POD_DISRUPTION_BUDGET, "b", spec=spec)
     await make(api, KINDS.POD_DISRUPTION_BUDGET, budget)
+    budget = await read(api, KINDS.POD_DISRUPTION_BUDGET, "b") or {}
     counts = {"disruptionsAllowed": allowed, "currentHealthy": 1 + allowed, "desiredHealthy": 1, "expectedPods": 2}
     budget["status"] = {**counts, "observedGeneration": 1}
     await replace(api, Ref(KINDS.POD_DISRUPTION_BUDGET, "default", "b"), budget, ME, "status")

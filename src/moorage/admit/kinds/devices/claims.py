@@ -42,6 +42,7 @@ from moorage.admit.prepare import devices as prepare
 from moorage.admit.ratcheting import operator_gates_in_use
 from moorage.model.field_error import AsJSON, FieldErrors, invalid, too_many
 from moorage.model.gates import GateSet
+from moorage.model.names import long_name_errors
 from moorage.model.types.devices import (
     DeviceClass,
     DeviceClassSpec,
@@ -144,7 +145,7 @@ def validate_device_class_update(new: DeviceClass, old: DeviceClass, options: Va
 def _validate_class_metadata(metadata: ObjectMeta) -> FieldErrors:
     """Check metadata but for generateName, of which upstream checks for this kind only what is made of it."""
     checked = msgspec.structs.replace(metadata, generateName="") if metadata.generateName else metadata
-    return validate_object_meta(checked, "metadata", namespaced=False)
+    return validate_object_meta(checked, "metadata", namespaced=False, name_rule=long_name_errors)
 
 
 def _validate_class_spec(spec: DeviceClassSpec, old: DeviceClassSpec | None, options: ValidationOptions) -> FieldErrors:

@@ -303,7 +303,7 @@ def test_the_rest() -> None:
     made = stored(document("StorageClass", provisioner="a/b"))
     assert (made["reclaimPolicy"], made["volumeBindingMode"]) == ("Delete", "Immediate")
     assert stored(document("PriorityClass"))["preemptionPolicy"] == "PreemptLowerPriority"
-    assert "status" not in stored(document("Node"))
+    assert stored(document("Node"))["status"]["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 0}}  # as Go writes it
 
 
 def test_what_moorage_does_not_know_survives() -> None:
