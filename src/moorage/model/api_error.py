@@ -141,6 +141,14 @@ def unavailable(why: str) -> ApiError:
     return failure(503, "ServiceUnavailable", why)
 
 
+def shutting_down(retry_after: int = 1) -> ApiError:
+    """Return what a client is told by a server that stops: another one, or the next start, answers."""
+    details = {"retryAfterSeconds": retry_after}
+    error = failure(503, "ServiceUnavailable", "the API server is shutting down, please try again later", details)
+    error.headers = (("Retry-After", str(retry_after)),)
+    return error
+
+
 def timeout(why: str) -> ApiError:
     return failure(504, "Timeout", why)
 

@@ -27,6 +27,7 @@ from moorage.store.protocol import (
     Listener,
     Listing,
     RevisionMismatch,
+    StoreClosed,
     Stored,
     StoreError,
     StoreFailed,
@@ -65,7 +66,7 @@ class StateWatch:
             if self._why_ended:
                 raise StoreError(self._why_ended)
             if self._state.ended:
-                raise StoreError("the store is closed")
+                raise StoreClosed()
             changes = self._take()
             if changes:
                 return changes
@@ -166,7 +167,7 @@ class MemoryStore:
 
     def watch(self, prefix: str, after: int) -> StateWatch:
         if self._state.ended:
-            raise StoreError("the store is closed")
+            raise StoreClosed()
         return StateWatch(self._state, prefix, after)
 
     async def create(
@@ -260,7 +261,7 @@ class MemoryStore:
 
     def _next_revision(self) -> int:
         if self._state.ended:
-            raise StoreError("the store is closed")
+            raise StoreClosed()
         return self._state.revision + 1
 
     def _accept(self, key: str, change: Change) -> Awaitable[None] | None:

@@ -117,6 +117,13 @@ class StoreUnavailable(StoreFailed):
     """The store does not answer at the moment, and nothing was done: trying again later helps."""
 
 
+class StoreClosed(StoreError):
+    """The store was closed: the server stops, and nothing was done."""
+
+    def __init__(self) -> None:
+        super().__init__("the store is closed")
+
+
 class StoreUncertain(StoreError):
     """It could not be found out whether the write was made. It may become visible later, or never."""
 
@@ -132,7 +139,7 @@ class Watch(Protocol):
     def at(self) -> int: ...
 
     async def next(self) -> list[Change]:
-        """The next changes; waits for the first one. Raises Compacted, or StoreError once the store is closed."""
+        """The next changes; waits for the first one. Raises Compacted, or StoreClosed."""
         ...
 
     def close(self) -> None: ...

@@ -25,7 +25,7 @@ from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, Log
 from moorage.store.memory import MemoryStore, Pending
 from moorage.store.opening import open_log_file
 from moorage.store.partition import Forgotten, wake
-from moorage.store.protocol import Change, StoreError, StoreFailed
+from moorage.store.protocol import Change, StoreClosed, StoreFailed
 from moorage.store.state import Bounds
 from moorage.telemetry.watchdog import operation
 
@@ -247,7 +247,7 @@ class SqliteStore(MemoryStore):
 
     def _refuse_if_closed(self) -> None:
         if self._closing is not None:
-            raise StoreError("the store is closed")
+            raise StoreClosed()
 
     def _next_revision(self) -> int:
         self._refuse_if_closed()

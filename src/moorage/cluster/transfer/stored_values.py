@@ -5,7 +5,7 @@ import msgspec
 from moorage.model.go.quoting import go_quote
 
 #: What a data directory has beside a store only: where it is, a store that is missing is missed, and not made.
-SIBLINGS = ("pki",)
+SIBLINGS = ("pki/ca.crt",)
 
 
 def stored_problem(key: str, value: bytes) -> str:

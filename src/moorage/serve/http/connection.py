@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
-from moorage.model.api_error import ApiError, failure, internal, timeout, too_many_requests
+from moorage.model.api_error import ApiError, failure, internal, shutting_down, timeout, too_many_requests
 from moorage.serve.http.messages import (
     CONTINUE,
     LAST_CHUNK,
@@ -78,7 +78,10 @@ class Connection(asyncio.Protocol):
         self._receiver = Receiver(self._limits, self.server.gate, self._loop, _peer_of(self.transport), self)
         self.transport.set_write_buffer_limits(high=self._limits.unread_bytes)
         excess = self.server.welcome(self) - self._limits.connections
-        if excess > self._limits.connections // 10:
+        if self.server.is_stopping:  # it was accepted before, and its handshake took longer
+            self._receiver.stop()
+            self.refuse(shutting_down())
+        elif excess > self._limits.connections // 10:
             self.transport.abort()  # too many even to tell them why
         elif excess > 0:
             self._receiver.stop()

@@ -60,6 +60,7 @@ class Server:
         self.turned_away = 0
         self.cut_off = 0
         self.port = 0
+        self.is_stopping = False
         self._listener: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._empty: asyncio.Event | None = None
@@ -90,6 +91,7 @@ class Server:
         """Accept no new connections, let requests finish, end streams, abort the rest after `grace` seconds."""
         if self._listener is None:
             return
+        self.is_stopping = True
         self._listener.close()
         until = self.loop.time() + grace
         for connection in list(self.connections):

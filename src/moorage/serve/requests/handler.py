@@ -74,7 +74,7 @@ from moorage.serve.verbs.reading import Page, get, known, list_page
 from moorage.serve.verbs.registry import WriteResult
 from moorage.serve.verbs.subresource_requests import SUBRESOURCES, bind_named, body_of
 from moorage.serve.verbs.watching import Batches, watch
-from moorage.store.protocol import Stored, StoreError
+from moorage.store.protocol import StoreClosed, Stored, StoreError
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked, asked_of
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.watchdog import Operation, operation
@@ -180,7 +180,8 @@ class Handler:
         except StoreError as error:
             failure = failed(error)
             code = failure.code
-            _LOG.error("The store failed", err=str(error))
+            if not isinstance(error, StoreClosed):
+                _LOG.error("The store failed", err=str(error))
             raise failure from None
         except ApiError as refusal:
             code = refusal.code

@@ -6,9 +6,9 @@ from its bytes once more, is refused again. Kubernetes: the stale cache suppress
 the live object in admission plugins.
 """
 
-from moorage.model.api_error import ApiError, internal, timeout, unavailable
+from moorage.model.api_error import ApiError, internal, shutting_down, timeout, unavailable
 from moorage.serve.verbs.api import Api
-from moorage.store.protocol import StoreError, StoreUnavailable, StoreUncertain
+from moorage.store.protocol import StoreClosed, StoreError, StoreUnavailable, StoreUncertain
 
 #: Who it is, permissions, what is there, conflicts, revisions that are not there yet, validity, budgets.
 _FROM_MEMORY = frozenset((401, 403, 404, 409, 410, 422, 429))
@@ -39,6 +39,8 @@ class SecondLook:
 
 def failed(error: StoreError) -> ApiError:
     """Return what a client is told when the store fails."""
+    if isinstance(error, StoreClosed):
+        return shutting_down()
     if isinstance(error, StoreUncertain):
         return timeout(f"Timeout: it is not known whether the write was made: {error}")
     if isinstance(error, StoreUnavailable):

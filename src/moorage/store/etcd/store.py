@@ -30,8 +30,8 @@ from moorage.store.protocol import (
     FutureRevision,
     Listener,
     Listing,
+    StoreClosed,
     Stored,
-    StoreError,
     StoreUnavailable,
 )
 from moorage.store.state import Bounds, State
@@ -201,7 +201,7 @@ class EtcdStore:
 
     def watch(self, prefix: str, after: int) -> StateWatch:
         if self._state.ended:
-            raise StoreError("the store is closed")
+            raise StoreClosed()
         return StateWatch(self._state, prefix, after)
 
     async def catch_up(self) -> None:
@@ -251,7 +251,7 @@ class EtcdStore:
 
     async def _make(self, write: Write) -> Change:
         if self._is_closed:
-            raise StoreError("the store is closed")
+            raise StoreClosed()
         return await self._transactions.make(write)
 
     async def hold(self, holder: Stored, claims: Sequence[str]) -> None:

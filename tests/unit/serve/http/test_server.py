@@ -107,6 +107,34 @@ async def test_stop_lets_requests_finish_and_takes_no_more() -> None:
         await stopping
 
 
+async def test_a_connection_whose_handshake_ends_after_the_stop_is_told_to_come_back(credentials: Credentials) -> None:
+    reached, let_go = asyncio.Event(), asyncio.Event()
+
+    async def handler(request: Request) -> Response:
+        reached.set()
+        await let_go.wait()
+        return await echo(request)
+
+    async with serving(handler, context=credentials.server_context()) as server:
+        context = client_context(credentials)
+        busy = await connect(server, context)
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        busy.send("GET /a")
+        await reached.wait()
+        while len(server.connections) < 1:
+            await asyncio.sleep(0)
+        stopping = asyncio.ensure_future(server.stop(5.0))
+        await asyncio.sleep(0.05)
+        await writer.start_tls(context, server_hostname="127.0.0.1")
+        answer = (await reader.read()).decode()
+        assert answer.startswith("HTTP/1.1 503 ")
+        assert "\r\nRetry-After: 1\r\n" in answer
+        assert '"reason":"ServiceUnavailable"' in answer
+        let_go.set()
+        assert (await busy.answer()).status == 200
+        await stopping
+
+
 async def test_stop_answers_a_request_whose_body_is_still_on_its_way() -> None:
     passed = asyncio.Event()
     async with serving(gate=lambda request: passed.set()) as server:

@@ -87,3 +87,14 @@ async def test_a_store_that_fails_is_an_error_of_the_server(client: LoopbackClie
         await client.create(KINDS.CONFIG_MAP, _config_map("c"))
     assert (refusal.value.code, refusal.value.reason) == (500, "InternalError")
     assert "no space left on device" in refusal.value.message
+
+
+async def test_a_closed_store_is_a_server_that_stops(client: LoopbackClient, store: _FullDisk) -> None:
+    await store.close()
+    with pytest.raises(ApiError) as refused:
+        await client.create(KINDS.CONFIG_MAP, _config_map("late"))
+    error = refused.value
+    assert (error.code, error.reason) == (503, "ServiceUnavailable")
+    assert error.status["details"] == {"retryAfterSeconds": 1}
+    assert error.headers == (("Retry-After", "1"),)
+    assert "closed" not in error.message
