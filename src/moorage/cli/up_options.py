@@ -14,6 +14,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from moorage.cli.commands.up import snapshot_plan
 from moorage.cli.options import COMPONENTS, chosen_controllers, etcd_urls, password_in
 from moorage.cli.shared import election_times, gates_of_components, read_configuration, read_devices, say
 from moorage.cluster.cannot_start import CannotStart
@@ -70,7 +71,7 @@ def merged_up_options(
         contexts=stored.contexts if stored is not None else (),
         ephemeral=ephemeral,
     )
-    settings = _settings(values, texts, cluster, stored, makes_nodes="nodes" in given)
+    settings = _settings(values, texts, cluster, stored, makes_nodes="nodes" in given, ephemeral=ephemeral)
     settings["data_dir"] = None if ephemeral or cluster is None else cluster.directory
     settings["directory"] = cluster.directory if cluster is not None else None
     settings["description"] = msgspec.json.encode(description)
@@ -85,6 +86,7 @@ def _settings(
     stored: Description | None,
     *,
     makes_nodes: bool,
+    ephemeral: bool,
 ) -> dict[str, Any]:
     if values["etcd_binary"] and not values["ha"]:
         raise click.UsageError("--etcd-binary is the etcd of --ha; one that runs already is named by --etcd-servers.")
@@ -115,6 +117,11 @@ def _settings(
         "election": times,
         "ha": _ha(values, texts, times) if values["ha"] else None,
         "context": cluster.context if cluster is not None else "moorage",
+        "snapshot_plan": snapshot_plan(
+            values["snapshot_every"],
+            values["snapshots_kept"],
+            is_sqlite=not (values["ha"] or values["etcd_servers"] or ephemeral),
+        ),
     }
 
 

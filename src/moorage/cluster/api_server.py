@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
+from moorage.cluster.automatic_snapshots import AutomaticSnapshots, SnapshotPlan
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.health import Phase, health_checks
 from moorage.cluster.kubeconfig_files import KubeconfigPlace
@@ -100,6 +101,8 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     shutdown_delay: float = 0.0
     #: Seconds for which events are kept.
     event_ttl: float = EVENT_SECONDS
+    #: Snapshots of a store in `data_dir` that are taken from time to time.
+    snapshot_plan: SnapshotPlan | None = None
 
     @property
     def pki(self) -> Path | None:
@@ -141,6 +144,11 @@ class ApiServer:
             self._tasks.append(asyncio.create_task(expiry.run()))
         if identity is not None:
             self._tasks.append(asyncio.create_task(identity.run()))
+        if settings.snapshot_plan is not None and settings.data_dir is not None and settings.etcd is None:
+            taking = AutomaticSnapshots(
+                api.store, settings.data_dir, settings.snapshot_plan, lambda: snapshots.description
+            )
+            self._tasks.append(asyncio.create_task(taking.run()))
 
     @property
     def authority(self) -> str:

@@ -20,6 +20,7 @@ from moorage.client.event_sender import EventSender
 from moorage.client.leader_election import ElectionTimes, LeaderElector, LeadershipLost, new_identity
 from moorage.client.protocol import Client
 from moorage.cluster.api_server import DEFAULT_MODE, ApiServer, ApiServerSettings, start_api_server
+from moorage.cluster.automatic_snapshots import SnapshotPlan
 from moorage.cluster.event_loop import first_failure
 from moorage.cluster.ha.layout import HaSettings
 from moorage.cluster.isolated_evaluations import IsolatedEvaluations, add_evaluation_metrics
@@ -100,6 +101,7 @@ class Settings(msgspec.Struct, frozen=True):
     cert_dir: Path | None = None
     ha: HaSettings | None = None
     election: ElectionTimes = ElectionTimes()
+    snapshot_plan: SnapshotPlan | None = None
 
 
 class AdmissionNeeds(NamedTuple):
@@ -188,6 +190,7 @@ class ControlPlane:
                 policy_file=settings.policy_file,
                 etcd=settings.etcd,
                 cert_dir=settings.cert_dir,
+                snapshot_plan=settings.snapshot_plan,
             )
         )
         server.snapshots.description = settings.description

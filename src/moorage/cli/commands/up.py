@@ -32,6 +32,7 @@ from moorage.cli.options import (
 
 if TYPE_CHECKING:
     from moorage.cli.up_options import UpOptions
+    from moorage.cluster.automatic_snapshots import SnapshotPlan
     from moorage.cluster.control_plane import ControlPlane, Settings
     from moorage.cluster.dashboard_process import DashboardProcess
     from moorage.cluster.event_loop import SignalEnding
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 _CANNOT_START = 1
 _DETACH_SECONDS = 300.0
+_LEAST_SNAPSHOT_SECONDS = 1.0
 
 
 def data_options(function: Command) -> Command:
@@ -63,9 +65,40 @@ def data_options(function: Command) -> Command:
             type=click.Path(file_okay=False, path_type=Path),
             help="The directory that the cluster is kept in.  [default: moorage in the user's state directory]",
         ),
+        click.option(
+            "--snapshots-kept",
+            type=click.IntRange(1, 10_000),
+            default=3,
+            show_default=True,
+            metavar="N",
+            help="How many snapshots of --snapshot-every are kept.",
+        ),
+        click.option(
+            "--snapshot-every",
+            default="0",
+            metavar="DURATION",
+            help="Save a snapshot into the data directory so often; for objects in SQLite.  [default: never]",
+        ),
     ):
         function = option(function)
     return function
+
+
+def snapshot_plan(every: str, kept: int, *, is_sqlite: bool) -> SnapshotPlan | None:
+    """Return when snapshots are taken, None for never. Raises UsageError, BadParameter."""
+    from moorage.cli.shared import duration_of
+    from moorage.cluster.automatic_snapshots import SnapshotPlan
+
+    seconds = duration_of("--snapshot-every", every)
+    if not seconds:
+        return None
+    if not is_sqlite:
+        raise click.UsageError(
+            "--snapshot-every is for objects that are kept in SQLite; `etcdctl snapshot save` saves an etcd."
+        )
+    if seconds < _LEAST_SNAPSHOT_SECONDS:
+        raise click.BadParameter("must be at least 1s", param_hint="'--snapshot-every'")
+    return SnapshotPlan(seconds, kept)
 
 
 def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:

@@ -12,14 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from moorage.cluster.automatic_snapshots import snapshots_in
 from moorage.cluster.transfer.store_check import unreadable_keys
 from moorage.cluster.transfer.store_content import TransferError, locked_directory, salvaged_content
 from moorage.cluster.transfer.stored_values import stored_problem
 from moorage.store.data_directory import FILE_NAME, SNAPSHOTS, StoreUnusable, write_problem
 from moorage.store.salvage import Salvaged, keep_aside, salvage, write_database
 from moorage.store.snapshot_file import SnapshotInfo, read_snapshot, restore_snapshot
-
-SUFFIX = ".snapshot"
 
 
 class Repaired(NamedTuple):
@@ -79,11 +78,6 @@ def newest_snapshot(path: Path) -> Path:
         else:
             return file
     raise TransferError(f"there is no snapshot in {path / SNAPSHOTS}{problem}: name a file")
-
-
-def snapshots_in(path: Path) -> list[Path]:
-    """Return the snapshots that a server has taken by itself, oldest first: their names begin with the time."""
-    return sorted(file for file in (path / SNAPSHOTS).glob(f"*{SUFFIX}") if not file.name.startswith("."))
 
 
 def restore_directory(path: Path, file: Path | None) -> tuple[Path, SnapshotInfo, Path | None]:

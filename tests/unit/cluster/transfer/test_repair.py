@@ -11,7 +11,7 @@ from tests.etcd_process import EtcdCluster
 from tests.unit.cluster.transfer.stored_clusters import config_map, items_at, make_directory, many, under
 
 from moorage.cli.main import moorage
-from moorage.cluster.transfer.repair import snapshots_in
+from moorage.cluster.automatic_snapshots import snapshots_in
 from moorage.store.data_directory import FILE_NAME, MARK_NAME, SNAPSHOTS, StoreUnusable
 from moorage.store.etcd.client import EtcdClient
 from moorage.store.etcd.messages import Put

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from moorage.cli.commands.up import data_options, stored_in
+from moorage.cli.commands.up import data_options, snapshot_plan, stored_in
 from moorage.cli.options import (
     Command,
     authorization_options,
@@ -249,6 +249,8 @@ def apiserver(
     client_ca_file: Path | None,
     shutdown_delay: str,
     event_ttl: str,
+    snapshot_every: str,
+    snapshots_kept: int,
     authorization_mode: str,
     policy_file: str,
     collects_garbage: bool,
@@ -303,6 +305,7 @@ def apiserver(
         advertise_address=advertise_address,
         shutdown_delay=duration_of("--shutdown-delay-duration", shutdown_delay),
         event_ttl=_event_seconds(event_ttl),
+        snapshot_plan=snapshot_plan(snapshot_every, snapshots_kept, is_sqlite=etcd is None and kept_in is not None),
     )
     try:
         run_until_signal(lambda: ApiServerProcess(settings, kubeconfig, force=force), _announce_server)
