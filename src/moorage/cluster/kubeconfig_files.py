@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -60,13 +61,13 @@ class KubeconfigPlace:
                     "is running: choose another --name or another file, or give --force to replace it"
                 )
         if not self._is_of_this_cluster(file) and file.is_ours:
-            await asyncio.to_thread(file.remove)
+            await _remove(file)
 
     async def clear_before_start(self) -> None:
-        """Remove the files of the last start. Call it once the data directory is locked."""
+        """Remove the files of the last start. Call it once the data directory is locked. Raises CannotStart."""
         for file in self._files():
             if file.is_ours:
-                await asyncio.to_thread(file.remove)
+                await _remove(file)
 
     async def write(self, login: Login) -> None:
         """Write it, after everything else is ready: clients wait for the file. Raises CannotStart."""
@@ -86,7 +87,8 @@ class KubeconfigPlace:
         """Remove what clients wait for, after a start that failed, unless it leads to a cluster that is running."""
         for file in self._files():
             if file.is_ours and not await _answers(file):
-                await asyncio.to_thread(file.remove)
+                with suppress(CannotStart):  # why the start failed matters more
+                    await _remove(file)
 
     def clear(self) -> None:
         if self._temporary is not None:
@@ -106,6 +108,14 @@ class KubeconfigPlace:
         except OSError:
             return False
         return file.authority == b64encode(authority).decode()
+
+
+async def _remove(file: ContextFile) -> None:
+    """Raises CannotStart."""
+    try:
+        await asyncio.to_thread(file.remove)
+    except KubeconfigError as error:
+        raise CannotStart(str(error)) from None
 
 
 async def _answers(file: ContextFile) -> bool:
