@@ -5,12 +5,9 @@ answer is compared with an evaluator that looks through all objects. What is wri
 table is asked with the nodes' certificates over TLS.
 """
 
-import asyncio
 import json
-import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from http.client import HTTPSConnection
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -19,6 +16,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.conformance.checks.platform.server import PlatformServer
+from tests.laws.certificate_clients import CertificateClients
 from tests.laws.falsify import examples
 from tests.laws.naive_node_identity import Naive
 from tests.laws.random_node_worlds import (
@@ -221,38 +219,14 @@ async def test_the_law_notices_a_broken_rule(
 async def over_tls(directory: Path) -> AsyncIterator[Ask]:
     """Start a server with all its plugins, and ask it with the certificates of nodes."""
     server = await start_api_server(ApiServerSettings(default_gates(), directory))
-    authority = server._credentials.authority
-    connections: dict[str, HTTPSConnection] = {}
-
-    def connected(user: str) -> HTTPSConnection:
-        if user not in connections:
-            issued = authority.issue_client(user or "admin", ("system:nodes",) if user else ("system:masters",))
-            context = ssl.create_default_context(cadata=authority.issued.certificate.decode())
-            file = directory / f"{len(connections)}.pem"
-            file.write_bytes(issued.certificate + issued.key)
-            context.load_cert_chain(file)
-            host, _, port = server.url.removeprefix("https://").partition(":")
-            connections[user] = HTTPSConnection(host, int(port), context=context)
-        return connections[user]
-
-    def requested(user: str, asked: Change) -> tuple[int, Any]:
-        connection = connected(user)
-        body = None if asked.body is None else json.dumps(asked.body)
-        connection.request(asked.method, asked.path, body, {"Content-Type": asked.content_type})
-        answer = connection.getresponse()
-        return answer.status, json.loads(answer.read())
-
-    async def ask(user: str, asked: Change) -> tuple[int, Any]:
-        return await asyncio.to_thread(requested, user, asked)
-
+    clients = CertificateClients(server.url, server._credentials.authority, directory)
     try:
         for name in NAMESPACES:
             namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-            assert (await ask("", Change("POST", "/api/v1/namespaces", namespace)))[0] == 201
-        yield ask
+            assert (await clients.ask("", Change("POST", "/api/v1/namespaces", namespace)))[0] == 201
+        yield clients.ask
     finally:
-        for connection in connections.values():
-            connection.close()
+        clients.close()
         await server.stop()
 
 
