@@ -6,7 +6,7 @@ Differs: names the taint in the reason, and why its value could not be compared;
 evaluated once per distinct list of taints.
 """
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -42,7 +42,7 @@ from moorage.schedule.framework.plugin import (
 )
 
 _HARD = frozenset({NO_SCHEDULE, NO_EXECUTE})
-_WANTS_KEPT = 4096
+_WANTS_KEPT = 512  # as many as shapes that candidates are kept for
 _COMPONENT = "the scheduler"
 #: The operators of KEP-5471, whose evaluations are counted.
 NUMERIC_OPERATORS = frozenset(comparisons_in(TOLERATION, CANONICAL_INTEGER))
@@ -228,15 +228,15 @@ class TaintToleration(Plugin[_Want]):
         self.numeric_evaluations: Counter[tuple[str, str]] = Counter()
         self.evaluation_errors = 0
         # Shapes that differ in all but their tolerations share what was learned about the taints of a cluster.
-        self._wants: WeakKeyDictionary[Cluster, dict[tuple[Toleration, ...], _Want]] = WeakKeyDictionary()
+        self._wants: WeakKeyDictionary[Cluster, OrderedDict[tuple[Toleration, ...], _Want]] = WeakKeyDictionary()
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         tolerations = tuple(shape.spec.tolerations)
-        wants = self._wants.setdefault(cluster, {})
+        wants = self._wants.setdefault(cluster, OrderedDict())
         want = wants.get(tolerations)
         if want is None or want.gave_up:
             if len(wants) >= _WANTS_KEPT:
-                wants.clear()
+                wants.popitem(last=False)
             soft = [t for t in tolerations if t.expression or not t.effect or t.effect == PREFER_NO_SCHEDULE]
             want = wants[tolerations] = _Want(
                 compile_tolerations(tolerations, self._gates, self.programs, self._failed, _COMPONENT),
@@ -244,6 +244,7 @@ class TaintToleration(Plugin[_Want]):
                 cluster.nodes.taint_sets,
                 self.numeric_evaluations,
             )
+        wants.move_to_end(tolerations)
         return Prepared(want)
 
     def is_provisional(self, want: _Want) -> bool:
