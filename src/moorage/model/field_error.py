@@ -77,12 +77,42 @@ class FieldError(msgspec.Struct, frozen=True):
 FieldErrors: TypeAlias = Iterable[FieldError]
 
 
+#: Characters of a value that an error shows; Kubernetes shows megabytes.
+_MAX_SHOWN = 20_000
+_CUT = "… (cut)"
+_A_VALUE = 8  # characters, about
+
+
 def _render(value: Any) -> str:
     if isinstance(value, str):
-        return go_quote(value)
+        return go_quote(value) if len(value) <= _MAX_SHOWN else go_quote(value[:_MAX_SHOWN]) + _CUT
     if isinstance(value, float):
         return go_float(value)
-    return go_json(value.value if isinstance(value, AsJSON) else value)
+    shown = value.value if isinstance(value, AsJSON) else value
+    begin, room = _begin_of(shown, _MAX_SHOWN)
+    return go_json(shown) if room > 0 else go_json(begin) + _CUT
+
+
+def _begin_of(value: Any, room: int) -> tuple[Any, int]:
+    """Return as much of a value as there is room for, and the room that is left: none if it is not all of it."""
+    if isinstance(value, str):
+        return value[: max(0, room)], room - len(value) - _A_VALUE
+    if isinstance(value, dict):
+        begin = type(value)()
+        for name, item in value.items():
+            if room <= 0:
+                break
+            begin[name], room = _begin_of(item, room - len(name) - _A_VALUE)
+        return begin, room
+    if isinstance(value, list | tuple):
+        items = []
+        for item in value:
+            if room <= 0:
+                break
+            item, room = _begin_of(item, room)
+            items.append(item)
+        return items, room
+    return value, room - _A_VALUE
 
 
 def invalid(path: str, value: Any, detail: str) -> FieldError:

@@ -91,3 +91,26 @@ def test_steps_of_rendered_paths(path: str, steps: tuple[str, ...]) -> None:
 def test_children_of_the_root_have_no_dot() -> None:
     assert child_path("", "spec") == "spec"
     assert child_path("spec", "tolerations") == "spec.tolerations"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x" * 1_000_000,
+        AsJSON("x" * 1_000_000),
+        AsJSON([0] * 1_000_000),
+        AsJSON({f"key-{number}": "v" for number in range(100_000)}),
+        AsJSON([[["x" * 5_000] * 10] * 10] * 1_000),
+    ],
+    ids=["text", "named text", "list", "map", "nested"],
+)
+def test_an_error_shows_a_bounded_part_of_its_value(value: object) -> None:
+    message = str(invalid("spec.a", value, "must be short"))
+    assert message.startswith("spec.a: Invalid value: ")
+    assert message.endswith("… (cut): must be short")
+    assert len(message) < 45_000
+
+
+@pytest.mark.parametrize("value", ["x" * 19_000, AsJSON(["y" * 100] * 100), AsJSON({"a": {"b": [1, None, 2.5]}})])
+def test_an_error_shows_a_value_of_some_kilobytes_whole(value: object) -> None:
+    assert "(cut)" not in str(invalid("spec.a", value, ""))

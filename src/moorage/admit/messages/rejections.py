@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.messages.text_difference import unified_difference
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, invalid
 from moorage.model.field_error import FieldError
@@ -37,13 +38,11 @@ def as_manifest(value: Any) -> Any:
 
 
 def difference(old: Any, new: Any) -> str:
-    """Return a unified diff of two views as JSON; imported late, because few updates need it."""
-    import difflib
-    import json
+    """Return a unified diff of two views as JSON."""
+    import json  # few updates need it
 
     before, after = (json.dumps(as_manifest(view), indent=1).splitlines() for view in (old, new))
-    lines = list(difflib.unified_diff(before, after, lineterm="", n=3))
-    return "\n".join(lines[2:]) + "\n"
+    return unified_difference(before, after)
 
 
 def invalid_status(kind: Kind, name: str, errors: Sequence[FieldError]) -> Raw:

@@ -1,9 +1,10 @@
 """Apply a JSON patch, which is a list of operations, all or none, or a JSON merge patch.
 
-The result shares what no operation touched; containers on the way to a change are copied once. Kubernetes: RFC 6902 and
-7386 as evanphx/json-patch does them: replacing an absent member adds it, negative indices count from the end, a path
-need not start with a slash; copies may add up to 3 MiB. Nulls inside of new values of a merge patch are dropped, nulls
-inside of a list that replaces an object are not. Differs: the result may not be deeper than 200 levels.
+The result shares what no operation touched; containers on the way to a change are copied once. What a patch copies is
+shared until all operations are done, and its size is counted before it is built. Kubernetes: RFC 6902 and 7386 as
+evanphx/json-patch does them: replacing an absent member adds it, negative indices count from the end, a path need not
+start with a slash; copies may add up to 3 MiB. Nulls inside of new values of a merge patch are dropped, nulls inside of
+a list that replaces an object are not. Differs: the result may not be deeper than 200 levels.
 """
 
 from collections.abc import Iterator
@@ -59,7 +60,26 @@ def apply_json_patch(document: Raw, patch: Any) -> Raw:
         check_depth(work.root)
     if not isinstance(work.root, dict):
         raise PatchError("the patched document is not an object", UNPROCESSABLE, hidden=True)
-    return work.root
+    return _unshared(work.root, set()) if work.copied else work.root
+
+
+def copies_values(patch: Any) -> bool:
+    """Return whether a patch may make a document much larger than both are."""
+    return isinstance(patch, list) and any(isinstance(each, dict) and each.get("op") == "copy" for each in patch)
+
+
+def _unshared(value: Any, seen: set[int]) -> Any:
+    """Return a container in which nothing stands at two places; the first of several is left as it is."""
+    is_again = id(value) in seen
+    seen.add(id(value))
+    places = value.items() if isinstance(value, dict) else enumerate(value)
+    inner = {place: _unshared(item, seen) for place, item in places if isinstance(item, dict | list)}
+    if not is_again and all(value[place] is item for place, item in inner.items()):
+        return value
+    copied = value.copy()
+    for place, item in inner.items():
+        copied[place] = item
+    return copied
 
 
 def unknown_operation_fields(patch: Any) -> list[str]:
@@ -108,6 +128,8 @@ class _Work:
         self.root: Any = document
         self.own: dict[int, Container] = {}
         self.copied = 0
+        #: Containers that are not modified any more, by their ids, and their bytes as JSON.
+        self._sizes: dict[int, tuple[Container, int]] = {}
 
     def find(self, path: str) -> tuple[Container, str] | None:
         """Return the container and the last step of a path, to be read."""
@@ -139,6 +161,33 @@ class _Work:
                 place[int(step)] = inner
             place = inner
         return place, steps[-1]
+
+    def share(self, value: Any) -> None:
+        """Let a value stand at two places: it is copied before it is modified. Counts what writing it again adds."""
+        if value is None:
+            return
+        waiting = [value]
+        while waiting:
+            container = waiting.pop()
+            if self.own.pop(id(container), None) is not None:
+                inner = container.values() if isinstance(container, dict) else container
+                waiting += [item for item in inner if isinstance(item, dict | list)]
+        self.copied += self._size(value)
+        if self.copied > MAX_COPIED_BYTES:
+            why = f"Unable to complete the copy, the accumulated size increase of copy is {self.copied}"
+            raise PatchError(f"{why}, exceeding the limit {MAX_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
+
+    def _size(self, value: Any) -> int:
+        """Return the bytes of a value as JSON. What is not modified any more is counted once, wherever it stands."""
+        if not isinstance(value, dict | list):
+            return len(msgspec.json.encode(value))
+        counted = self._sizes.get(id(value))
+        if counted is None:
+            keys = sum(len(msgspec.json.encode(key)) + 1 for key in value) if isinstance(value, dict) else 0
+            inner = value.values() if isinstance(value, dict) else value
+            size = 2 + keys + max(0, len(value) - 1) + sum(map(self._size, inner))
+            counted = self._sizes[id(value)] = value, size
+        return counted[1]
 
     def _owned(self, container: Container) -> Container:
         if id(container) in self.own:
@@ -290,24 +339,15 @@ def _do_copy(work: _Work, operation: Raw) -> None:
     with _explained(f"error in copy for from: '{source}'"):
         value = _get(*place)
     path = _path(operation, "copy")
-    place = _present(work.find_to_write(path), f"{problem} destination path: {path}")
-    with _explained("error while adding value during copy"):
-        _add(*place, _copied(work, value))
-
-
-def _copied(work: _Work, value: Any) -> Any:
-    """Copy a value without sharing, because containers of our own are modified in place."""
-    if value is None:
-        return None
+    if work.find(path) is None:
+        raise _Failed(f"{problem} destination path: {path}: {_MISSING}")
     try:
-        text = msgspec.json.encode(value)
-        work.copied += len(text)
-        if work.copied <= MAX_COPIED_BYTES:
-            return msgspec.json.decode(text)
+        work.share(value)
     except RecursionError:
         raise too_deep() from None
-    why = f"Unable to complete the copy, the accumulated size increase of copy is {work.copied}"
-    raise PatchError(f"{why}, exceeding the limit {MAX_COPIED_BYTES}", UNPROCESSABLE, hidden=True)
+    place = _present(work.find_to_write(path), f"{problem} destination path: {path}")
+    with _explained("error while adding value during copy"):
+        _add(*place, value)
 
 
 def _do_test(work: _Work, operation: Raw) -> None:

@@ -36,7 +36,7 @@ from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import MASTERS, User
 from moorage.serve.requests.decoding import JSON, check_types, decode_object, media_type
-from moorage.serve.requests.long_work import is_large, is_large_body, next_turn
+from moorage.serve.requests.long_work import CLIENT, is_large, is_large_body, next_turn
 from moorage.serve.requests.options import (
     IGNORE,
     WriteOptions,
@@ -158,6 +158,7 @@ class Handler:
             request.user, request.impersonator, user = acting, user, acting
         if MASTERS not in user.groups:
             self._api.authorization.check(user, attributes_of(request))
+        CLIENT.set(user.name)
         meant = self._meant.get((request.method, request.target))
         if meant is None:
             target = target_of(request.method, request.path, self._api.resources)

@@ -24,7 +24,7 @@ from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
 from moorage.serve.apply.managed_fields import apply_patch, check_to_apply
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, unknown_operation_fields
+from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, copies_values, unknown_operation_fields
 from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
 from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.requests.decoding import (
@@ -85,7 +85,7 @@ def read_patch(body: bytes, content_type: str) -> Patch:
     document = decode_json(body)
     prefix = "json patch " if patch_type == JSON_PATCH else ""
     duplicates = [f"{prefix}{duplicate}" for duplicate in repeated_fields(body, document)]
-    return Patch(patch_type, document, duplicates, is_large(body))
+    return Patch(patch_type, document, duplicates, is_large(body) or copies_values(document))
 
 
 def _set_already(found: DuplicateField) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.serve.patch.json_patch import apply_json_patch, unknown_operation_fields
@@ -179,3 +180,38 @@ def test_the_answer_has_the_reason_as_a_cause() -> None:
     assert (status["code"], status["reason"]) == (422, "Invalid")
     assert status["message"] == "the server rejected our request due to an error in our request"
     assert "nonexistent key" in status["details"]["causes"][0]["message"]
+
+
+def test_what_is_copied_does_not_change_with_its_source() -> None:
+    document = {"spec": {"list": [{"a": [1]}]}}
+    result = apply_json_patch(
+        document,
+        [
+            {"op": "add", "path": "/spec/list/0/a/-", "value": 2},
+            {"op": "copy", "from": "/spec/list", "path": "/spec/list/-"},
+            {"op": "add", "path": "/spec/list/0/a/-", "value": 3},
+            {"op": "copy", "from": "/spec/list/1", "path": "/spec/again"},
+            {"op": "replace", "path": "/spec/list/1/0/a/0", "value": 9},
+            {"op": "copy", "from": "/spec", "path": "/spec/own"},
+        ],
+    )
+    spec = {"list": [{"a": [1, 2, 3]}, [{"a": [9, 2]}]], "again": [{"a": [1, 2]}]}
+    assert result == {"spec": {**spec, "own": spec}}
+    assert document == {"spec": {"list": [{"a": [1]}]}}
+    result["spec"]["own"]["list"][0]["a"].clear()
+    assert result["spec"]["list"][0]["a"] == [1, 2, 3]
+
+
+def test_copies_of_a_growing_list_are_refused_before_they_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[int] = []
+    encode = msgspec.json.encode
+
+    def counting(value: Any) -> bytes:
+        text = encode(value)
+        encoded.append(len(text))
+        return text
+
+    monkeypatch.setattr(msgspec.json, "encode", counting)
+    copies = [{"op": "copy", "from": "/spec/list", "path": "/spec/list/-"}] * 100
+    assert "exceeding the limit 3145728" in _said(*copies)
+    assert sum(encoded) < 1_000

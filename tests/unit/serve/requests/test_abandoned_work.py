@@ -11,7 +11,7 @@ import pytest
 from tests.unit.serve.http.serving import closing_clients, connect, serving
 
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.requests import long_work
+from moorage.serve.requests import job_threads, long_work
 from moorage.serve.requests.long_work import LongWork
 
 pytestmark = pytest.mark.real_time
@@ -21,6 +21,12 @@ pytestmark = pytest.mark.real_time
 def _collecting() -> None:
     """Begin with the garbage collector on: long work that an earlier test left behind may have turned it off."""
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let functions wait for each other."""
+    monkeypatch.setattr(long_work, "_MAX_THREADS", 1)
 
 
 class Endless:
@@ -60,7 +66,7 @@ async def test_a_function_under_way_is_ended_with_its_caller_and_the_next_is_cal
     await cancelled(task)
     assert await after != threading.get_ident()
     assert endless.ended.is_set()
-    assert isinstance(endless.error, long_work.AbandonedError)
+    assert isinstance(endless.error, job_threads.AbandonedError)
     assert await work.run(int, "7") == 7
     assert gc.isenabled()
     assert sys.getswitchinterval() == interval
@@ -105,7 +111,7 @@ async def test_callers_that_leave_at_any_moment_leave_the_thread_working() -> No
 
 async def test_nothing_is_raised_in_an_import(monkeypatch: pytest.MonkeyPatch) -> None:
     work, endless, importing = LongWork(), Endless(), [True, True, False]
-    monkeypatch.setattr(long_work, "_is_importing", lambda thread: importing.pop(0))
+    monkeypatch.setattr(job_threads, "_is_importing", lambda thread: importing.pop(0))
     task = asyncio.create_task(work.run(endless))
     await endless.wait()
     await cancelled(task)
@@ -119,7 +125,7 @@ def test_an_import_is_seen_on_the_stack() -> None:
         seen: list[bool] = []
 
         def look() -> None:
-            seen.append(long_work._is_importing(threading.get_ident()))
+            seen.append(job_threads._is_importing(threading.get_ident()))
 
         exec(compile(code, file, "exec"), {"look": look})
         return seen[0]
@@ -145,4 +151,4 @@ async def test_long_work_for_a_client_that_has_gone_is_ended() -> None:
         assert await work.run(int, "7") == 7
         while server.tasks:
             await asyncio.sleep(0.001)
-    assert isinstance(endless.error, long_work.AbandonedError)
+    assert isinstance(endless.error, job_threads.AbandonedError)

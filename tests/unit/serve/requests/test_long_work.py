@@ -34,18 +34,19 @@ def _config_map(name: str, **metadata: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default", **metadata}}
 
 
-def test_large_is_what_has_many_values_and_not_what_has_long_ones() -> None:
+def test_large_is_what_has_many_values_or_long_ones() -> None:
     assert is_large(b'{"data":[' + b"1," * 10_000)
     assert is_large(b"[" + b"{}" * 10_000)
     assert is_large(b"k: v\n" * 10_000)
-    assert not is_large(b'{"data":{"a":"' + b"x" * 1_000_000 + b'"}}')
+    assert is_large(b'{"data":{"a":"' + b"x" * 100_000 + b'"}}')
+    assert not is_large(b'{"data":{"a":"' + b"x" * 50_000 + b'"}}')
     assert not is_large(b'{"metadata":{"name":"a"},"spec":{"containers":[{"name":"a"}]}}')
     assert is_large_body(b"\x12\0" * 4_000, "application/vnd.kubernetes.protobuf")
     assert not is_large_body(b"\x12\0" * 1_000, "application/vnd.kubernetes.protobuf")
     long_value = b'{"data":{"a":"' + b"x" * 1_000_000 + b'"}}'
-    assert is_large_body(long_value, "application/apply-patch+yaml")
-    assert not is_large_body(long_value, "application/json")
-    assert not is_large_body(long_value[:50_000], "application/apply-patch+yaml")
+    for content_type in ("application/apply-patch+yaml", "application/json"):
+        assert is_large_body(long_value, content_type)
+        assert not is_large_body(long_value[:50_000], content_type)
 
 
 async def test_the_loop_goes_on_while_the_thread_works() -> None:
@@ -57,6 +58,68 @@ async def test_the_loop_goes_on_while_the_thread_works() -> None:
 
     done, _ = await asyncio.gather(work.run(released.wait, 60), release())
     assert done
+
+
+class _Hogs:
+    """Clients that send more long work than there are threads, none of which ends before it is released."""
+
+    def __init__(self, work: LongWork) -> None:
+        self._work, self._released, self._began = work, threading.Event(), list[str]()
+        self._tasks: list[asyncio.Task[bool]] = []
+
+    def send(self, client: str, jobs: int) -> None:
+        self._tasks += [asyncio.create_task(self._run(client)) for _ in range(jobs)]
+
+    async def release(self) -> list[str]:
+        self._released.set()
+        await asyncio.gather(*self._tasks)
+        return self._began
+
+    async def _run(self, client: str) -> bool:
+        long_work.CLIENT.set(client)
+        return await self._work.run(self._wait, client)
+
+    def _wait(self, client: str) -> bool:
+        self._began.append(client)
+        return self._released.wait(60)
+
+
+async def _run_as(client: str, work: LongWork) -> int:
+    long_work.CLIENT.set(client)
+    return await work.run(int, "7")
+
+
+async def test_long_work_of_one_client_does_not_keep_others_waiting() -> None:
+    work = LongWork()
+    hogs = _Hogs(work)
+    hogs.send("greedy", 20)
+    await asyncio.sleep(0)
+    assert await asyncio.create_task(_run_as("modest", work)) == 7
+    assert await asyncio.create_task(_run_as("", work)) == 7
+    assert len(await hogs.release()) == 20
+
+
+async def test_clients_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_work, "_MAX_THREADS", 1)
+    work = LongWork()
+    hogs = _Hogs(work)
+    for client in ("a", "b", "c"):
+        hogs.send(client, 3)
+    await asyncio.sleep(0)
+    assert await hogs.release() == ["a", *"abc", *"abc", *"bc"]
+
+
+async def test_a_client_with_many_large_requests_is_turned_away_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_work, "_MAX_WAITING_OF_CLIENT", 2)
+    work = LongWork()
+    hogs = _Hogs(work)
+    hogs.send("greedy", long_work._MAX_THREADS_OF_CLIENT + 2)
+    await asyncio.sleep(0)
+    with pytest.raises(ApiError) as refused:
+        await asyncio.create_task(_run_as("greedy", work))
+    assert refused.value.code == 429
+    assert await asyncio.create_task(_run_as("modest", work)) == 7
+    await hogs.release()
 
 
 async def test_a_refusal_in_the_thread_is_the_answer() -> None:
