@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moorage.client.kubeconfig.access import Access
 
 GATES = "AllAlpha=true,AllBeta=true"
-GOAL = 0.25
+GOAL = 0.1
 #: The most CPU time that one stretch of work on the event loop should take; a bound of the metric's buckets.
 CPU_GOAL = 0.25
 _LONG = re.compile(
@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
         return found[min(len(found) - 1, int(len(found) * share))] if found else 0.0
 
 
-async def drive(names: list[str], scale: float) -> list[Outcome]:
+async def drive(names: list[str], given: argparse.Namespace) -> list[Outcome]:
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         options = ["--simulate", "--nodes", "20", "--controllers", "*", "--feature-gates", GATES, "-v", "0"]
@@ -68,7 +68,9 @@ async def drive(names: list[str], scale: float) -> list[Outcome]:
         try:
             for name in names:
                 print(f"{name} …", file=sys.stderr, flush=True)
-                outcomes.append(await _one(name, Context(access, scale), server, probe))
+                outcomes.append(
+                    await _one(name, Context(access, given.scale, given.seconds, given.seed), server, probe)
+                )
                 print(line_of(outcomes[-1]), file=sys.stderr, flush=True)
         finally:
             assert probe.stdin is not None
@@ -157,9 +159,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.stall", description=__doc__)
     parser.add_argument("loads", nargs="*", metavar="LOAD", help="; ".join(LOADS))
     parser.add_argument("--scale", type=float, default=1.0, help="the size of the loads; 1 is full size")
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long random documents are sent")
+    parser.add_argument("--seed", type=int, default=1, help="which random documents")
     options = parser.parse_args()
     names = [name for name in LOADS if not options.loads or any(part in name for part in options.loads)]
-    outcomes = uvloop.run(drive(names, options.scale))
+    outcomes = uvloop.run(drive(names, options))
     latencies = "/readyz p50 / p99 / max, ms | get p50 / p99 / max, ms"
     over = f"stretches over {CPU_GOAL * 1e3:.0f} ms of CPU"
     print(f"| load | seconds | {latencies} | stalls | {over} | CPU, s | peak | answers |")

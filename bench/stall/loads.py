@@ -14,8 +14,10 @@ from bench.stall import hostile
 from bench.stall.claims import hostile_claims
 from bench.stall.custom import custom_definitions, custom_objects, large_service
 from bench.stall.expressions import expensive_pods
+from bench.stall.generated import generated
 from bench.stall.hostile import config_map, encoded, pod
 from bench.stall.scale import large_deployment
+from bench.stall.texts import long_texts, slow_refusals
 from bench.stall.wire import Wire, gone
 
 if TYPE_CHECKING:
@@ -31,10 +33,12 @@ JSON_PATCH = "application/json-patch+json"
 
 
 class Context(NamedTuple):
-    """How to reach the server, and how large loads are: 1 is full size."""
+    """How to reach the server, how large loads are (1 is full size), and how long which random documents are sent."""
 
     access: Access
     scale: float = 1.0
+    seconds: float = 20.0
+    seed: int = 1
 
     def count(self, full: int) -> int:
         return max(1, int(full * self.scale))
@@ -314,5 +318,8 @@ LOADS: dict[str, Callable[[Context], Awaitable[Answers]]] = {
     "long selectors": selectors,
     "1,000 watches": watches,
     "slow clients": slow_clients,
+    "long texts": long_texts,
+    "slow refusals": slow_refusals,
+    "generated": generated,
     "delete 50,000": delete_all,
 }
