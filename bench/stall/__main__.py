@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
         return found[min(len(found) - 1, int(len(found) * share))] if found else 0.0
 
 
-async def drive(names: list[str], given: argparse.Namespace) -> list[Outcome]:
+async def drive(names: list[str], scale: float, seconds: float = 20.0, seed: int = 1) -> list[Outcome]:
     outcomes = []
     with tempfile.TemporaryDirectory() as folder:
         options = ["--simulate", "--nodes", "20", "--controllers", "*", "--feature-gates", GATES, "-v", "0"]
@@ -68,9 +68,7 @@ async def drive(names: list[str], given: argparse.Namespace) -> list[Outcome]:
         try:
             for name in names:
                 print(f"{name} …", file=sys.stderr, flush=True)
-                outcomes.append(
-                    await _one(name, Context(access, given.scale, given.seconds, given.seed), server, probe)
-                )
+                outcomes.append(await _one(name, Context(access, scale, seconds, seed), server, probe))
                 print(line_of(outcomes[-1]), file=sys.stderr, flush=True)
         finally:
             assert probe.stdin is not None
@@ -163,7 +161,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="which random documents")
     options = parser.parse_args()
     names = [name for name in LOADS if not options.loads or any(part in name for part in options.loads)]
-    outcomes = uvloop.run(drive(names, options))
+    outcomes = uvloop.run(drive(names, options.scale, options.seconds, options.seed))
     latencies = "/readyz p50 / p99 / max, ms | get p50 / p99 / max, ms"
     over = f"stretches over {CPU_GOAL * 1e3:.0f} ms of CPU"
     print(f"| load | seconds | {latencies} | stalls | {over} | CPU, s | peak | answers |")
