@@ -89,8 +89,19 @@ _NEVER_COUNTED = frozenset({"kubernetes.io/azure-file", "kubernetes.io/vsphere-v
 _OTHER_DRIVERS = {"azureFile": "file.csi.azure.com", "vsphereVolume": "csi.vsphere.vmware.com"}
 
 
+class NotTranslatable(ValueError):
+    """A volume of an in-tree plugin that its CSI driver cannot be given, with the reason."""
+
+
 def migrated_driver(source: Any) -> str:
-    """Return the CSI driver that took over the plugin of a pod's volume or a PersistentVolume's spec, if any."""
+    """Return the CSI driver that took over the plugin of a pod's volume or a PersistentVolume's spec, if any.
+
+    Raises NotTranslatable for the name of a disk that is none.
+    """
+    disk = source.awsElasticBlockStore
+    if disk is not None and disk.volumeID.startswith("aws://") and not _aws_handle(disk, {}):
+        why = f"Invalid format for AWS volume ({disk.volumeID})"
+        raise NotTranslatable(f"failed to translate Kubernetes ID to EBS Volume ID {why}")
     drivers = {**{plugin.source: plugin.driver for plugin in _PLUGINS}, **_OTHER_DRIVERS}
     return next((driver for name, driver in drivers.items() if getattr(source, name) is not None), "")
 

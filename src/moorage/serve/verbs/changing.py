@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.admission import Admitted
-from moorage.admit.attributes import UPDATE, Write
+from moorage.admit.attributes import CREATE, UPDATE, Write
 from moorage.admit.kinds.devices.claim_rights import AuthorizeChange, status_check
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.subresources.deletion import is_finalized
@@ -96,6 +96,8 @@ async def create(
     metadata = raw["metadata"]
     check_namespace(kind, namespace, metadata)
     if metadata.get("resourceVersion"):
+        name = metadata.get("name") or ""
+        api.admission.restrict(options.restricted, Write(CREATE, kind, namespace, name, new=raw))
         raise bad_request("resourceVersion should not be set on objects to be created")
     if options.requester is not None:
         raw["spec"] = with_requester(raw.get("spec"), options.requester)

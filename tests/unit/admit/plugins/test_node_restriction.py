@@ -128,3 +128,39 @@ def test_the_plugin_can_be_left_out() -> None:
     without = Admission(world, default_gates(), without=(NodeRestriction,))
     assert not without.restricts(NODE)
     without.restrict(requester, write)
+
+
+@pytest.mark.parametrize(
+    ("disk", "audience", "why"),
+    [
+        ("vol-1", "aws", ""),
+        ("aws://zone/vol-1", "aws", ""),
+        ("vol-1", "other", 'audience "other" not found in pod spec volume'),
+        ("aws://zone/bad", "aws", "Invalid format for AWS volume (aws://zone/bad)"),
+    ],
+)
+async def test_tokens_for_the_driver_of_an_in_tree_volume(disk: str, audience: str, why: str) -> None:
+    """Answers of kube-apiserver v1.36.4."""
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    volume = {"name": "v", "awsElasticBlockStore": {"volumeID": disk}}
+    async with new_handler() as handler:
+        driver = {"tokenRequests": [{"audience": "aws"}]}
+        document = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "ebs.csi.aws.com"}}
+        await ask(handler, "POST", "/apis/storage.k8s.io/v1/csidrivers", {**document, "spec": driver})
+        await ask(handler, "POST", accounts, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "s"}})
+        mounting = await ask(handler, "POST", PODS, pod("p", nodeName="n1", serviceAccountName="s", volumes=[volume]))
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": mounting["metadata"]["uid"]}
+        spec = {"audiences": [audience], "boundObjectRef": bound}
+        request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
+        answer = await ask(handler, "POST", f"{accounts}/s/token", request, NODE)
+        assert (answer["code"] == 201) is (why == "")
+        assert why in answer.get("message", "")
+
+
+async def test_a_pod_that_a_node_may_not_create_is_refused_before_its_revision_is_looked_at() -> None:
+    """As kube-apiserver v1.36.4 does."""
+    async with new_handler() as handler:
+        plain = pod("p")
+        plain["metadata"]["resourceVersion"] = "5"
+        assert (await ask(handler, "POST", PODS, plain, NODE))["code"] == 403
+        assert (await ask(handler, "POST", PODS, plain))["code"] == 400

@@ -1,7 +1,7 @@
 """Check a node's request for a token: bound to a pod of its own, for an audience that the pod asks for.
 
 Kubernetes: admitServiceAccount of the NodeRestriction plugin with ServiceAccountNodeAudienceRestriction.
-Differs: a volume of an in-tree plugin counts for its CSI driver also if it could not be translated.
+Differs: of in-tree volumes that cannot be translated to CSI only disks of AWS are refused.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from moorage.admit.attributes import Write, not_in_cache
 from moorage.admit.plugins.node_restriction.pods import found_pod
 from moorage.admit.requester import Requester
 from moorage.admit.world import AdmissionWorld
-from moorage.match.volumes.csi_migration import migrated_driver
+from moorage.match.volumes.csi_migration import NotTranslatable, migrated_driver
 from moorage.model.api_error import ApiError
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import KINDS
@@ -51,8 +51,8 @@ def _check_audience(world: AdmissionWorld, requester: Requester, write: Write, p
         try:
             if audience in _audiences(world, pod, volume):
                 return
-        except ApiError as error:
-            errors.append(error.message)
+        except (ApiError, NotTranslatable) as error:
+            errors.append(error.message if isinstance(error, ApiError) else str(error))
     if errors:
         once = list(dict.fromkeys(errors))
         text = once[0] if len(once) == 1 else f"[{', '.join(once)}]"
