@@ -66,17 +66,33 @@ def _ready_since(pod: Pod) -> str | None:
     return None
 
 
+def is_counted_alike(pod: Pod, other: Pod) -> bool:
+    """Return whether two pods surely have the same facts: those of one template share parts."""
+    metadata, others, status, other_status = pod.metadata, other.metadata, pod.status, other.status
+    return (
+        metadata.labels is others.labels
+        and metadata.ownerReferences is others.ownerReferences
+        and (metadata.deletionTimestamp is None) is (others.deletionTimestamp is None)
+        and status.conditions is other_status.conditions
+        and status.phase == other_status.phase
+    )
+
+
 class Tally(dict[PodFacts, int]):
     """How many pods have which facts."""
 
     def __init__(self, facts_of: Callable[[Pod], PodFacts], pods: Iterable[Pod]) -> None:
         self._facts_of = facts_of
+        #: The last pod that was added and the last one that was taken away, with their facts.
+        self._last: dict[int, tuple[Pod, PodFacts]] = {}
         for pod in pods:
             self.count(pod, 1)
 
     def count(self, pod: Pod, by: int) -> None:
         """Add a pod, or with -1 take it away as it was when it was added."""
-        facts = self._facts_of(pod)
+        last = self._last.get(by)
+        facts = last[1] if last is not None and is_counted_alike(last[0], pod) else self._facts_of(pod)
+        self._last[by] = pod, facts
         number = self.get(facts, 0) + by
         if number:
             self[facts] = number

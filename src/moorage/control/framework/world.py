@@ -5,7 +5,13 @@ from typing import Any
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.control.framework.pod_tally import Tally, controller_of, facts_for_budgets, facts_for_owner
+from moorage.control.framework.pod_tally import (
+    Tally,
+    controller_of,
+    facts_for_budgets,
+    facts_for_owner,
+    is_counted_alike,
+)
 from moorage.match.label_selector import as_label_selector
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.types.meta import LabelSelector
@@ -79,6 +85,8 @@ class World:
 
     def _tally(self, known: Object | None, new: Object | None) -> None:
         """Count a pod as it is now and no longer as it was known here."""
+        if known is not None and new is not None and is_counted_alike(known.view, new.view):
+            return
         for found, by in ((known, -1), (new, 1)):
             if found is None:
                 continue
