@@ -251,11 +251,10 @@ class DynamicResources(Plugin[DeviceNeeds]):
         facts = _own_facts(cluster, record)
         for claim in want.allocated:
             own = facts.get(claim.facts.name)
-            if (
-                own is None
-                or own.claim is None
-                or any(consumer.uid != record.pod.metadata.uid for consumer in own.claim.status.reservedFor)
-            ):
+            if own is None or own.claim is None:
+                continue
+            users = [consumer.uid for consumer in own.claim.status.reservedFor]
+            if users not in ([], [record.pod.metadata.uid]):
                 continue
             candidates = passed() & want.fits(cluster) if want.searches else passed()
             if (candidates & ~claim.usable(cluster)).any():
