@@ -31,10 +31,10 @@ from moorage.admit.plugins.pod_security import PodSecurity
 from moorage.admit.plugins.priority import Priority
 from moorage.admit.plugins.quota import QuotaCharge, charges_of
 from moorage.admit.plugins.runtime_class import RuntimeClassPlugin
+from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.standard import (
     DefaultTolerationSeconds,
     NamespaceLifecycle,
-    ServiceAccount,
     TaintNodesByCondition,
 )
 from moorage.admit.plugins.storage import DefaultStorageClass, PersistentVolumeClaimResize, StorageObjectInUseProtection
@@ -48,6 +48,7 @@ from moorage.admit.subresources.pod_parts import admit_pod_part
 from moorage.admit.world import AdmissionWorld
 from moorage.model.api_error import ApiError
 from moorage.model.gates import NODE_DECLARED_FEATURES, POD_TOPOLOGY_LABELS_ADMISSION, GateSet
+from moorage.model.generated_names import new_suffix
 from moorage.model.kinds import Kind, kind_of
 
 Own = Callable[[Raw], object]
@@ -57,6 +58,7 @@ class Admission:
     """The admission chain of one cluster: `world` is what it looks up, `gates` are those of the API server.
 
     `taints_new_nodes` and `protects_storage` say that the controllers run that remove such taints and finalizers.
+    `mounts_tokens` mounts the tokens of service accounts and refuses pods whose account is missing.
     `without` leaves plugins out, as --disable-admission-plugins does. Addresses and ports are chosen with `random`.
     """
 
@@ -67,6 +69,7 @@ class Admission:
         *,
         taints_new_nodes: bool = False,
         protects_storage: bool = False,
+        mounts_tokens: bool = False,
         without: tuple[type[Plugin], ...] = (),
         random: Random | None = None,
     ) -> None:
@@ -76,7 +79,7 @@ class Admission:
         plugins: tuple[Plugin, ...] = (
             NamespaceLifecycle(world),  # first: nothing else is asked about an object that has no namespace to be in
             LimitRanger(world),  # before RuntimeClass and the quota: its defaults count
-            ServiceAccount(world),
+            ServiceAccount(world, mounts_tokens=mounts_tokens, new_suffix=lambda: new_suffix(self.random.random)),
             NodeRestriction(world),  # decides by who makes the request; see `restrict`
             *((TaintNodesByCondition(),) if taints_new_nodes else ()),
             PodSecurity(world),  # only validates, so its place matters for the order of refusals alone
@@ -93,7 +96,11 @@ class Admission:
         )
         self._plugins = tuple(plugin for plugin in plugins if not isinstance(plugin, without))
         self._phases = phases_of(self._plugins)
-        self._resizing = tuple(plugin for plugin in self._plugins if type(plugin).resize is not Plugin.resize)
+        self._of_parts = tuple(
+            plugin
+            for plugin in self._plugins
+            if (type(plugin).resize, type(plugin).attach) != (Plugin.resize, Plugin.attach)
+        )
         self._live = tuple(plugin for plugin in self._plugins if plugin.live)
         self._restrictions = tuple(plugin for plugin in self._plugins if isinstance(plugin, NodeRestriction))
 
@@ -199,7 +206,7 @@ class Admission:
 
     def update_part(self, part: str, new: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
         """Admit a change of one part of a pod: its ephemeral containers, or the resources of its containers."""
-        return admit_pod_part(part, new, old, self.gates, self._resizing, own)
+        return admit_pod_part(part, new, old, self.gates, self._of_parts, own)
 
     def mutate_custom(self, kind: Kind, raw: Raw, old: Raw | None, request: Request | None = None) -> None:
         """Let the plugins change an object of a custom kind. Raises Forbidden and ApiError."""

@@ -82,6 +82,7 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     collects_garbage: bool = False
     taints_new_nodes: bool = False
     protects_storage: bool = False
+    mounts_tokens: bool = False
     prefers_port: bool = False
     tokens: TokenSettings = TokenSettings()
     #: The file with the key that signs tokens, if it is not the cluster's own, and those with keys that verify them.
@@ -242,6 +243,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             collects_garbage=settings.collects_garbage,
             taints_new_nodes=settings.taints_new_nodes,
             protects_storage=settings.protects_storage,
+            mounts_tokens=settings.mounts_tokens,
             metrics=ApiServerMetrics(metrics),
             fixed_tokens={credentials.token: ADMIN} if credentials.token else {},
             token_settings=settings.tokens,

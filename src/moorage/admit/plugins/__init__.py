@@ -35,6 +35,9 @@ class Plugin:
     def resize(self, new: Raw, view: Pod, old_view: Pod) -> None:
         """Look at a pod whose resources `pods/resize` changes, when nothing else is wrong with it."""
 
+    def attach(self, new: Raw) -> None:
+        """Look at a pod whose ephemeral containers change, when nothing else is wrong with it."""
+
     def warnings(self, kind: Kind, new: Raw, old: Raw | None) -> list[str]:
         """Return what to warn the client of, about an object that is admitted."""
         return []

@@ -1,16 +1,14 @@
 """Plugins for pods, nodes and namespaces that every cluster runs.
 
-Kubernetes: DefaultTolerationSeconds, NamespaceLifecycle, TaintNodesByCondition, ServiceAccount. Differs: a toleration
-by CEL expression (KEP-5500) does not keep the default tolerations away; phases of namespaces are the server's own,
-never a cache's; no token is mounted and secrets are not limited.
+Kubernetes: DefaultTolerationSeconds, NamespaceLifecycle, TaintNodesByCondition. Differs: a toleration by CEL expression
+(KEP-5500) does not keep the default tolerations away; phases of namespaces are the server's own, never a cache's.
 """
 
-from moorage.admit.plugins import Forbidden, Plugin
+from moorage.admit.plugins import Plugin
 from moorage.admit.raw import Raw, items, part
 from moorage.admit.world import AdmissionWorld
 from moorage.model.api_error import ApiError, forbidden, not_found
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE
 
 DEFAULT_SECONDS = 300
@@ -89,33 +87,3 @@ class TaintNodesByCondition(Plugin):
         taints = items(spec, "taints")
         if not any(taint.get("key") == NOT_READY and taint.get("effect") == NO_SCHEDULE for taint in taints):
             spec["taints"] = [*taints, {"key": NOT_READY, "effect": NO_SCHEDULE}]
-
-
-DEFAULT_ACCOUNT = "default"
-
-
-class ServiceAccount(Plugin):
-    """Names the default account in new pods, and adds the pull secrets of their account."""
-
-    def __init__(self, world: AdmissionWorld) -> None:
-        self._world = world
-
-    def admit(self, kind: Kind, new: Raw, old: Raw | None) -> None:
-        if kind is not KINDS.POD or old is not None:
-            return
-        metadata, spec = part(new, "metadata"), part(new, "spec")
-        if MIRROR_POD in (metadata.get("annotations") or {}):
-            if spec.get("serviceAccountName"):
-                raise Forbidden("a mirror pod may not reference service accounts")
-            return
-        name = spec.get("serviceAccountName") or DEFAULT_ACCOUNT
-        spec["serviceAccountName"] = spec["serviceAccount"] = name
-        namespace = metadata.get("namespace") or ""
-        account = self._world.service_account(namespace, name)
-        if account is None:
-            if self._world.assumes(KINDS.SERVICE_ACCOUNT, f"{namespace}/{name}", kind):
-                return
-            missing = f'serviceaccount "{name}" not found'
-            raise Forbidden(f"error looking up service account {namespace}/{name}: {missing}")
-        if not spec.get("imagePullSecrets") and account.imagePullSecrets:
-            spec["imagePullSecrets"] = [{"name": secret.name} for secret in account.imagePullSecrets]

@@ -57,7 +57,7 @@ def admit_pod_part(
 ) -> Admitted | Rejected:
     """Admit an update of one part of a pod, which is one of `POD_PARTS`.
 
-    `plugins` are asked about a resized pod; `own` writes the field owners.
+    `plugins` are asked about a pod that is resized or debugged; `own` writes the field owners.
     """
     name = str(old["metadata"].get("name"))
     try:
@@ -78,8 +78,11 @@ def admit_pod_part(
     if errors:
         return Rejected(KINDS.POD, name, errors, object=raw, view=view)
     try:
-        for plugin in plugins if part == RESIZE else ():
-            plugin.resize(raw, view, old_view)
+        for plugin in plugins:
+            if part == RESIZE:
+                plugin.resize(raw, view, old_view)
+            else:
+                plugin.attach(raw)
     except Forbidden as refusal:
         return Rejected(KINDS.POD, name, forbidden=str(refusal), object=raw, view=view)
     except ApiError as error:

@@ -44,6 +44,7 @@ class Api(Registry):
         collects_garbage: bool = False,
         taints_new_nodes: bool = False,
         protects_storage: bool = False,
+        mounts_tokens: bool = False,
         metrics: ApiServerMetrics | None = None,
         fixed_tokens: Mapping[str, User] | None = None,
         token_settings: TokenSettings | None = None,
@@ -53,7 +54,8 @@ class Api(Registry):
 
         `collects_garbage` means that a garbage collector removes the finalizers that wait for dependents;
         `taints_new_nodes`, that a controller removes the not-ready taint of new nodes; `protects_storage`, that a
-        controller removes the finalizers of volumes and claims. `metrics` count what components in this process ask.
+        controller removes the finalizers of volumes and claims; `mounts_tokens`, that pods get the token of their
+        service account, which must exist. `metrics` count what components in this process ask.
         `fixed_tokens` are those of users; service accounts get tokens as `token_settings` and `token_keys` say.
         """
         self.metrics = ApiServerMetrics(Metrics()) if metrics is None else metrics
@@ -61,7 +63,13 @@ class Api(Registry):
         directory = AdmissionLookups(store, quotas, labels_topology=gates.enabled(POD_TOPOLOGY_LABELS_ADMISSION))
         super().__init__(
             store,
-            Admission(directory, gates, taints_new_nodes=taints_new_nodes, protects_storage=protects_storage),
+            Admission(
+                directory,
+                gates,
+                taints_new_nodes=taints_new_nodes,
+                protects_storage=protects_storage,
+                mounts_tokens=mounts_tokens,
+            ),
             directory,
             quotas,
             clock=clock,

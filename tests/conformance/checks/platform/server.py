@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from moorage.admit.chain import Admission
-from moorage.admit.plugins.standard import ServiceAccount
+from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, VIRTUAL_KINDS, Kind

@@ -10,9 +10,9 @@ from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.priority import Priority, check_priority_class_deletion
+from moorage.admit.plugins.service_account import ServiceAccount
 from moorage.admit.plugins.standard import (
     NamespaceLifecycle,
-    ServiceAccount,
     TaintNodesByCondition,
     check_namespace_deletion,
 )

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _CANNOT_START = 1
 _TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
+_MOUNTS_TOKENS = "ServiceAccount"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -225,11 +226,12 @@ def certificate_options(function: Command) -> Command:
     "--enable-admission-plugins",
     "plugins",
     multiple=True,
-    type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE]),
+    type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE, _MOUNTS_TOKENS]),
     help=(
         "Also run this admission plugin; repeatable. Nodes then begin as not ready, until the node "
         "lifecycle controller has seen them; volumes and claims are kept while in use, until the "
-        "protection controllers release them."
+        "protection controllers release them; pods get a volume with the token of their service account, "
+        "which must exist."
     ),
 )
 @gates_option
@@ -294,6 +296,7 @@ def apiserver(
         collects_garbage,
         taints_new_nodes=_TAINTS_NODES in plugins,
         protects_storage=_PROTECTS_STORAGE in plugins,
+        mounts_tokens=_MOUNTS_TOKENS in plugins,
         authorization_mode=authorization_mode,
         policy_file=Path(policy_file) if policy_file else None,
         tokens=_token_settings(issuers, audiences, max_expiration),
