@@ -9,7 +9,6 @@ from collections.abc import Callable
 from moorage.custom.mail_address import is_email
 from moorage.match.cel.libraries.ip_address import AddressError, parse_address
 from moorage.match.cel.libraries.url_value import URLError, parse_request_uri
-from moorage.match.cel.patterns import search
 from moorage.model.go.integers import read_int, wrap64
 from moorage.model.go.times import DurationError, parse_duration
 from moorage.model.names import byte_length
@@ -19,11 +18,10 @@ from moorage.model.text.readers import reads_text
 _HEX = "[0-9a-fA-F]"
 _SHORT_NAME = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _COLOR_PART = r"\s*(?:0|[1-9][0-9]?|1[0-9][0-9]?|2[0-4][0-9]|25[0-5])\s*"
-_HOSTNAME_LETTER = r"a-zA-Z0-9\p{S}\p{L}"
-_HOSTNAME = (
-    rf"^(?:[{_HOSTNAME_LETTER}](?:-?[{_HOSTNAME_LETTER}]{{0,62}})?"
-    rf"|(?:[{_HOSTNAME_LETTER}](?:[{_HOSTNAME_LETTER}-]{{0,61}}[{_HOSTNAME_LETTER}])?\.)+[a-zA-Z\p{{L}}]{{2,63}})$"
-)
+_LETTER = r"a-zA-Z0-9\p{S}\p{L}"
+_is_single_label, _is_label = whole(f"[{_LETTER}]-?[{_LETTER}]*"), whole(f"[{_LETTER}](?:[{_LETTER}-]*[{_LETTER}])?")
+_is_top_label = whole(r"[a-zA-Z\p{L}]{2,}")
+_MAX_HOSTNAME, _MAX_LABEL = 255, 63
 _is_card_number = whole(
     r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
     r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
@@ -56,9 +54,11 @@ _DURATION_UNITS = (
 
 @reads_text("a", "A", "1", "-", "_", ".", "/", "*", " ")
 def _is_hostname(text: str) -> bool:
-    if byte_length(text) > 255 or any(byte_length(label) > 63 for label in text.split(".")):
+    """Check a host name of at most 255 bytes in labels of at most 63; symbols and letters of any script are allowed."""
+    *labels, top = text.split(".")
+    if byte_length(text) > _MAX_HOSTNAME or any(byte_length(label) > _MAX_LABEL for label in (*labels, top)):
         return False
-    return search(_HOSTNAME, text)
+    return _is_top_label(top) and all(map(_is_label, labels)) if labels else _is_single_label(top)
 
 
 @reads_text("http", "://", "a", "/", "%41", "?")
