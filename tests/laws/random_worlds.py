@@ -45,6 +45,7 @@ class Dimension(StrEnum):
     JOBS = "Jobs"
     SKEWED_GATES = "feature gates per component"
     CUSTOM_KINDS = "custom kinds"
+    SHUTDOWNS = "nodes that shut down, and pods that take a while to stop"
     DECLARED_FEATURES = "nodes of older kubelets, and pods that need features which nodes declare"
 
 
@@ -181,6 +182,9 @@ KUBELETS = st.sampled_from(
 )
 
 
+SHUTDOWN_PERIODS = st.sampled_from(["", "true", "0=7s,1000=3s", "5=0s", "unreadable"])
+
+
 @st.composite
 def nodes(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -> Raw:
     taints = draw(ONE_TAINT)
@@ -189,6 +193,8 @@ def nodes(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -> Raw:
     drawn = node(name, draw(NODE_CPUS), taints=taints)
     if Dimension.DECLARED_FEATURES in dimensions:
         drawn["status"] |= draw(KUBELETS)
+    if Dimension.SHUTDOWNS in dimensions and (periods := draw(SHUTDOWN_PERIODS)):
+        drawn["metadata"]["annotations"] = {"simulate.moorage.dev/shutdown": periods}
     if Dimension.UNREADY_NODES not in dimensions:
         return drawn
     return observed(drawn, *draw(st.sampled_from(CONDITIONS)))
@@ -288,6 +294,13 @@ def running_pods(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -
     bound = draw(st.sampled_from([_MADE, LATELY])) if Dimension.EVICTING_TAINTS in dimensions else _MADE
     conditions.append({"type": "PodScheduled", "status": "True", "lastTransitionTime": bound})
     drawn["status"] = {"phase": "Running", "startTime": _MADE, "conditions": conditions}
+    if Dimension.SHUTDOWNS in dimensions:
+        drawn["metadata"]["annotations"] = {
+            "simulate.moorage.dev/stop-delay": draw(st.sampled_from(["0s", "5s", "60s"]))
+        }
+        drawn["spec"]["priority"] = draw(st.sampled_from([0, 1000]))
+        unready = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
+        drawn["spec"]["tolerations"] = [*drawn["spec"]["tolerations"], unready]
     return made_before(drawn)
 
 
@@ -328,6 +341,8 @@ def kinds_in_places(draw: st.DrawFn, dimensions: frozenset[Dimension]) -> list[t
     plan has them in the order in which controllers make them. Here both are the same.
     """
     known = [kind for kind in _KINDS if kind != "Job" or Dimension.JOBS in dimensions]
+    if Dimension.SHUTDOWNS in dimensions:  # a node that shuts down refuses daemon pods again and again
+        known.remove("DaemonSet")
     chosen = draw(st.lists(st.tuples(places(dimensions), st.sampled_from(known)), min_size=1, max_size=2))
     if Dimension.QUOTAS in dimensions:  # nor which of two workloads takes the last of a quota
         chosen = [pair for pair in chosen if pair[1] == "Pod"] or chosen[:1]

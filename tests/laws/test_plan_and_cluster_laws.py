@@ -30,6 +30,7 @@ GROUPS = {
     "pods whose time runs": (Dimension.TIMED_PODS,),
     "skewed gates": (Dimension.EVICTING_TAINTS, Dimension.SKEWED_GATES, Dimension.NODE_NAMES),
     "nodes that are not ready": (Dimension.UNREADY_NODES, Dimension.RUNNING_PODS),
+    "nodes that shut down": (Dimension.SHUTDOWNS, Dimension.RUNNING_PODS, Dimension.NODE_NAMES),
     "declared features": (Dimension.DECLARED_FEATURES, Dimension.NODE_NAMES),
     "everything": tuple(Dimension),
 }
@@ -70,6 +71,17 @@ def test_a_plan_in_which_all_nodes_declare_everything_is_noticed() -> None:
         return picture_of_plan(world._replace(documents=documents), seconds)
 
     assert_notices(lambda: law_of_one_truth((Dimension.DECLARED_FEATURES,), careless))
+
+
+def test_a_plan_that_ignores_shutdowns_is_noticed() -> None:
+    def careless(world: World, seconds: float) -> Picture:
+        documents = [
+            {**one, "metadata": {**one["metadata"], "annotations": {}}} if one["kind"] == "Node" else one
+            for one in world.documents
+        ]
+        return picture_of_plan(world._replace(documents=documents), seconds)
+
+    assert_notices(lambda: law_of_one_truth((Dimension.SHUTDOWNS, Dimension.RUNNING_PODS), careless))
 
 
 def without(*kinds: str) -> Callable[[World, float], Picture]:

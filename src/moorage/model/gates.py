@@ -178,6 +178,16 @@ NOMINATED_NODE_NAME_FOR_EXPECTATION = released(
     "status.nominatedNodeName before volumes and devices are bound",
     (alpha(34), beta(35)),
 )
+GRACEFUL_NODE_SHUTDOWN = released(
+    "GracefulNodeShutdown", _KUBELET, "pods that end before their node shuts down", (alpha(20), beta(21))
+)
+GRACEFUL_NODE_SHUTDOWN_BASED_ON_POD_PRIORITY = released(
+    "GracefulNodeShutdownBasedOnPodPriority",
+    _KUBELET,
+    "periods by priority in which pods end before their node shuts down",
+    (alpha(23), beta(24)),
+    needs=("GracefulNodeShutdown",),
+)
 _DECLARED = ("NodeDeclaredFeatures",)
 NODE_DECLARED_FEATURES = released(
     "NodeDeclaredFeatures",

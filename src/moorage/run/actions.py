@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 
 Raw = dict[str, Any]
@@ -38,4 +39,11 @@ class ReportDevices(NamedTuple):
     claim: str
 
 
-Action = WriteStatus | Remove | ReportEvent | ReportDevices
+class ReportShutdown(NamedTuple):
+    """Record that a node begins to shut down, or that it comes back, and write its condition Ready."""
+
+    node: Node
+    begins: bool
+
+
+Action = ReportShutdown | WriteStatus | Remove | ReportEvent | ReportDevices

@@ -32,6 +32,7 @@ from moorage.model.well_known.labels import OS
 from moorage.model.well_known.taints import NO_EXECUTE
 from moorage.run.last_result_cache import remember_last
 from moorage.run.node_objects import is_of_another_kubelet
+from moorage.run.shutdown import NOT_ADMITTED, periods_of
 from moorage.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ class Admission:
             or _port_taken(pod, load)
             or self._tainted(pod, node)
             or self._lacks_features(pod, node)
+            or (Refusal(*NOT_ADMITTED) if periods_of(node, self.gates) else None)
         )
 
     def _lacks_features(self, pod: Pod, node: Node) -> Refusal | None:

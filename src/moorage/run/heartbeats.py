@@ -47,9 +47,10 @@ class Heartbeats:
         clock: Callable[[], float],
         capacity: Mapping[str, str],
         features: Sequence[str] = (),
+        shuts_down: Callable[[Node], bool] = lambda node: False,
     ) -> None:
         self._client, self._calls, self._clock, self._capacity = client, calls, clock, capacity
-        self._features = features
+        self._features, self._shuts_down = features, shuts_down
         self._hearts: dict[str, _Heart] = {}
         self._beats: list[tuple[float, str]] = []  # one for each node, and some for nodes that are gone
         self._numbers = count()
@@ -62,19 +63,25 @@ class Heartbeats:
         name = node.metadata.name
         heart = self._hearts.get(name)
         if heart is not None and heart.node.metadata.uid == node.metadata.uid:
+            has_turned = self._shuts_down(heart.node) is not self._shuts_down(node)
             heart.node = node
-            if not is_healthy(node):
+            if not self._is_healthy(node):
                 heart.reports_at = 0.0
+            if has_turned:  # as the kubelet does, at once
+                self._calls.send(partial(self._report, heart, self._clock()))
             return
         number = next(self._numbers) if heart is None else heart.number
         self._hearts[name] = fresh = _Heart(node, number)
         now = self._clock()
-        if is_healthy(node) and not declared_status(node, self._features):
+        if self._is_healthy(node) and not declared_status(node, self._features):
             # Its status was reported just now.
             fresh.reports_at = now + STATUS_SECONDS * (1 + number * _GOLDEN_RATIO % 1.0) / 2
         if heart is None:
             heapq.heappush(self._beats, (now, name))
             self._wakened.set()
+
+    def _is_healthy(self, node: Node) -> bool:
+        return is_healthy(node, shuts_down=self._shuts_down(node))
 
     def node_gone(self, name: str) -> None:
         self._hearts.pop(name, None)
@@ -117,7 +124,9 @@ class Heartbeats:
             heart.is_beating = False
 
     async def _report(self, heart: _Heart, now: float) -> None:
-        patch = {"status": node_status(heart.node, heart.number, now, self._capacity, self._features)}
+        shuts_down = self._shuts_down(heart.node)
+        status = node_status(heart.node, heart.number, now, self._capacity, self._features, shuts_down=shuts_down)
+        patch = {"status": status}
         name = heart.node.metadata.name
         if not await _done(self._client.patch(KINDS.NODE, name, "", patch, subresource="status"), name):
             heart.reports_at = 0.0

@@ -6,26 +6,22 @@ a deleted pod's containers is reported only if a finalizer keeps the pod.
 """
 
 import heapq
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import count
 
 from moorage.match.evaluation.accounts import Undecided
-from moorage.match.taint_eviction import gate_in_the_way
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.run import pod_status as lifecycle
-from moorage.run.actions import Action, Remove, ReportDevices, ReportEvent, WriteStatus
-from moorage.run.admission import Admission, Load, Mounts, NotMounted, Refusal
+from moorage.run.actions import Action, Remove, ReportDevices, ReportEvent, ReportShutdown, WriteStatus
+from moorage.run.admission import Admission, Load, Mounts, NotMounted
 from moorage.run.devices.claims import DeviceClaims, NotPrepared
 from moorage.run.node_objects import address_number, host_address, pod_address
 from moorage.run.pod_status import Doing, is_resized, report_resize, resize
+from moorage.run.refusals import Refusals
+from moorage.run.shutdown import Shutdowns, periods_of
 from moorage.run.simulated_pod import NEVER, TERMINATED, PodStage, PodStep, SimulatedPod, life_found
-from moorage.telemetry.logs import get_logger
-from moorage.telemetry.pod_loops import PodLoops
-
-_LOG = get_logger("kubelet")
 
 #: Delays between attempts to mount volumes; the first failure is not reported.
 _FIRST_MOUNT_DELAY, _MAX_MOUNT_DELAY = 1.0, 122.0
@@ -48,9 +44,9 @@ class KubeletState:
         self._reports = reports
         self._claims = claims or DeviceClaims(admission.gates)
         self.started = 0
-        self.refused: Counter[str] = Counter()
-        self.refused_again: Counter[str] = Counter()  # those that were made for refused ones
-        self._loops = PodLoops()
+        self._refusals = Refusals()
+        self.refused, self.refused_again = self._refusals.counted, self._refusals.again
+        self._shutdowns = Shutdowns(admission.gates)
         self._admission, self._mounts = admission, mounts or Mounts(admission.gates)
         self._held_up: dict[str, tuple[float, float]] = {}  # pods that wait for volumes or claims: delay, next attempt
         self._nodes: dict[str, Node] = {}
@@ -85,6 +81,8 @@ class KubeletState:
     def node_changed(self, node: Node, now: float) -> None:
         name = node.metadata.name
         self._nodes[name] = node
+        if self._shutdowns.node_changed(node):
+            self._now_due.append(ReportShutdown(node, begins=bool(periods_of(node, self._admission.gates))))
         self.volumes_changed(now)
         if name not in self._loads and node.status.allocatable:
             self._loads[name] = Load()
@@ -96,6 +94,7 @@ class KubeletState:
     def node_gone(self, name: str) -> None:
         """Keep the pods of a node that is gone: it may come back."""
         self._nodes.pop(name, None)
+        self._shutdowns.node_gone(name)
         if self._loads.pop(name, None) is None:
             return
         for key in list(self._on.get(name, ())):
@@ -144,6 +143,7 @@ class KubeletState:
     def _keep(self, key: str, life: SimulatedPod) -> SimulatedPod:
         self._lives[key] = life
         self._on.setdefault(life.pod.spec.nodeName, {})[key] = None
+        self._shutdowns.touch(life.pod.spec.nodeName)
         return life
 
     def _wait(self, key: str, pod: Pod) -> None:
@@ -185,32 +185,39 @@ class KubeletState:
         """Return when the next step is due; infinity if none is planned."""
         if self._now_due or self._undecided or self._freed:
             return 0.0
-        return self._planned[0][0] if self._planned else NEVER
+        return min(self._planned[0][0] if self._planned else NEVER, self._shutdowns.next_time())
 
     def due(self, now: float) -> list[Action]:
         if self._undecided:
             self._look_again(now)
         if self._freed:
             self._resize_deferred(now)
+        self._take_planned(now)
+        while self._shutdowns.next_time() <= now:
+            self._shutdowns.advance(now, self._active_on, partial(self._shut_down, now))
+            self._take_planned(now)
+        actions, self._now_due = self._now_due, []
+        return actions
+
+    def _take_planned(self, now: float) -> None:
         while self._planned and self._planned[0][0] <= now:
             _, _, key, version = heapq.heappop(self._planned)
             life = self._lives.get(key)
             if life is not None and life.version == version:
                 self._now_due += self._take_step(key, life, now)
                 self._plan(key, life)
-        actions, self._now_due = self._now_due, []
-        return actions
 
-    def _note_loop(self, pod: Pod, node: Node, refusal: Refusal, now: float) -> None:
-        """Count a refused pod that replaces a refused one, and log the workload once."""
-        loop = self._loops.ended(pod.metadata, now)
-        if loop is None:
-            return
-        self.refused_again[refusal.reason] += 1
-        if loop.is_news:
-            gate = gate_in_the_way(pod.spec, node)
-            hint = f"; the feature gate {gate} is off in the kubelet" if gate else ""
-            _LOG.error(loop.text("refused by their kubelet", f"{refusal.reason}: {refusal.message}{hint}"))
+    def _active_on(self, node: str) -> list[tuple[str, Pod]]:
+        lives = ((key, self._lives[key]) for key in self._on.get(node, ()))
+        return [(key, life.pod) for key, life in lives if life.is_active]
+
+    def _shut_down(self, now: float, key: str, seconds: int) -> None:
+        """End a pod because its node shuts down, within these seconds."""
+        life = self._lives[key]
+        if life.stage in (PodStage.RUNNING, PodStage.BACKING_OFF):
+            self._now_due += self._of_containers(life.pod, "Killing", "Stopping container {}")
+        life.shut_down(now, seconds)
+        self._plan(key, life)
 
     def _arrived(self, key: str, pod: Pod, now: float) -> None:
         name, phase = pod.spec.nodeName, pod.status.phase
@@ -227,8 +234,7 @@ class KubeletState:
                 undecided.when_ready((id(self), key), partial(self._decided, key), lambda: key in self._waits_for)
                 return
             if refusal is not None:
-                self.refused[refusal.reason] += 1
-                self._note_loop(pod, self._nodes[name], refusal, now)
+                self._refusals.note(pod, self._nodes[name], refusal, now)
                 self._now_due.append(ReportEvent(pod, "Warning", refusal.reason, refusal.message))
                 life = self._keep(key, SimulatedPod(pod, PodStage.REFUSED, now))
                 life.refuse(refusal, now)
@@ -310,6 +316,12 @@ class KubeletState:
         elif step is PodStep.REFUSE and life.refusal is not None:
             self._end(life)
             yield WriteStatus(key, pod.metadata.uid, lifecycle.rejected_status(pod, life.refusal, now))
+        elif step is PodStep.SHUT_DOWN:
+            ended = life.shut_down_state(now)
+            self._end(life)
+            write = self._write(key, life, ended, now)
+            lifecycle.report_disruption(write.status, pod, now)
+            yield write
         elif step is PodStep.OVERDUE:
             yield ReportEvent(pod, "Normal", *lifecycle.DEADLINE_EXCEEDED)
             ended = life.ended(now, TERMINATED, lifecycle.DEADLINE_EXCEEDED)
@@ -418,6 +430,7 @@ class KubeletState:
         life.stage, life.is_ready = PodStage.OVER, False
 
     def _release(self, life: SimulatedPod) -> None:
+        self._shutdowns.touch(life.pod.spec.nodeName)
         load = self._loads.get(life.pod.spec.nodeName)
         if load is not None and life.counted is not None:
             load.remove(life.counted)

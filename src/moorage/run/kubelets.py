@@ -21,7 +21,7 @@ from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.run.actions import Remove, ReportDevices, ReportEvent, WriteStatus
+from moorage.run.actions import Remove, ReportDevices, ReportEvent, ReportShutdown, WriteStatus
 from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims, awaits_driver
 from moorage.run.devices.drivers import DeviceDrivers
@@ -29,6 +29,7 @@ from moorage.run.devices.spec import DeviceSet
 from moorage.run.heartbeats import Heartbeats
 from moorage.run.kubelet_state import KubeletState
 from moorage.run.node_objects import CAPACITY, SIMULATOR, SIMULATOR_LABEL, STOPPED, Raw, new_node
+from moorage.run.shutdown import BEGINS, ENDS, periods_of
 from moorage.run.status_writers import ClaimWriter, PodWriter
 from moorage.telemetry.metrics import Labels, Metrics
 from moorage.telemetry.watchdog import operation
@@ -108,7 +109,9 @@ class Kubelets:
         if metrics is not None:
             add_kubelet_metrics(metrics, self._state, admission, self._claims)
         self._calls, self._beats = BackgroundCalls(_AT_ONCE), BackgroundCalls(_AT_ONCE)
-        self._hearts = Heartbeats(client, self._beats, clock, capacity, self._features)
+        self._hearts = Heartbeats(
+            client, self._beats, clock, capacity, self._features, lambda node: bool(periods_of(node, gates))
+        )
         self._writer = PodWriter(client, self._calls, self._state.has)
         self._drivers = DeviceDrivers(client, self._beats, devices, simulator)
         self._claim_writer = ClaimWriter(client, self._calls, self._claims, self._drivers.simulates, clock)
@@ -236,6 +239,8 @@ class Kubelets:
                     self._writer.remove(action)
                 elif isinstance(action, ReportDevices):
                     self._claim_writer.write(action.claim, is_prepared=True)
+                elif isinstance(action, ReportShutdown):
+                    self._report_shutdown(action)
                 else:
                     self._report(action)
             wait = self._state.next_time() - self._clock()
@@ -244,6 +249,13 @@ class Kubelets:
                     await self._wakened.wait()
             except TimeoutError:
                 pass
+
+    def _report_shutdown(self, action: ReportShutdown) -> None:
+        name = action.node.metadata.name
+        involved = {"kind": "Node", "apiVersion": "v1", "name": name, "uid": name}  # the UID is the name, as there
+        self._recorder.report(involved, "Normal", "Shutdown", BEGINS if action.begins else ENDS, host=name)
+        reason = "NodeNotReady" if action.begins else "NodeReady"
+        self._recorder.report(involved, "Normal", reason, f"Node {name} status is now: {reason}", host=name)
 
     def _report(self, action: ReportEvent) -> None:
         metadata = action.pod.metadata

@@ -13,6 +13,7 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.text.readers import reads_text
 from moorage.model.types.node import Node
 from moorage.model.well_known.labels import ARCH, BETA_ARCH, BETA_OS, HOSTNAME, OS, REGION, ZONE
+from moorage.run.shutdown import NOT_READY
 
 Raw = dict[str, Any]
 
@@ -63,10 +64,20 @@ def new_node(
     return {**node, "status": node_status(convert_view(node, Node), number, now, capacity, features)}
 
 
-def is_healthy(node: Node) -> bool:
-    """Return whether the node's status is that of a healthy kubelet."""
+def is_healthy(node: Node, *, shuts_down: bool = False) -> bool:
+    """Return whether the node's status is that of a healthy kubelet, which may be about to shut down."""
     conditions = {condition.type: condition.status for condition in node.status.conditions}
-    return bool(node.status.allocatable) and all(conditions.get(kind) == status for kind, status, _, _ in _HEALTHY)
+    wanted = _expected(shuts_down)
+    return bool(node.status.allocatable) and all(conditions.get(kind) == status for kind, status, _, _ in wanted)
+
+
+def _expected(shuts_down: bool) -> tuple[tuple[str, str, str, str], ...]:
+    return (*_HEALTHY[:-1], ("Ready", "False", *NOT_READY)) if shuts_down else _HEALTHY
+
+
+def ready_status(node: Node, now: float, *, shuts_down: bool) -> Raw:
+    """Return the conditions of a node that begins to shut down, or comes back."""
+    return {"conditions": _conditions(node, now, _expected(shuts_down))}
 
 
 def is_of_another_kubelet(node: Node) -> bool:
@@ -85,14 +96,11 @@ def declared_status(node: Node, features: Sequence[str]) -> Raw:
     return {"declaredFeatures": list(features)}
 
 
-def node_status(
-    node: Node, number: int, now: float, capacity: Mapping[str, str] = CAPACITY, features: Sequence[str] = ()
-) -> Raw:
-    """Return the status a kubelet reports; capacity and addresses only if absent."""
+def _conditions(node: Node, now: float, expected: tuple[tuple[str, str, str, str], ...]) -> list[Raw]:
     text = time_text(now)
     old = {condition.type: condition for condition in node.status.conditions}
     conditions = []
-    for kind, status, reason, message in _HEALTHY:
+    for kind, status, reason, message in expected:
         known = old.get(kind)
         changed = known.lastTransitionTime if known is not None and known.status == status else text
         conditions.append(
@@ -105,6 +113,20 @@ def node_status(
                 "lastTransitionTime": changed,
             }
         )
+    return conditions
+
+
+def node_status(
+    node: Node,
+    number: int,
+    now: float,
+    capacity: Mapping[str, str] = CAPACITY,
+    features: Sequence[str] = (),
+    *,
+    shuts_down: bool = False,
+) -> Raw:
+    """Return the status a kubelet reports; capacity and addresses only if absent."""
+    conditions = _conditions(node, now, _expected(shuts_down))
     status_part: Raw = {"conditions": conditions, **declared_status(node, features)}
     if not node.status.capacity and not node.status.allocatable:
         status_part |= {"capacity": dict(capacity), "allocatable": dict(capacity)}

@@ -17,6 +17,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod, PodCondition
 from moorage.run.admission import Load, Refusal, no_room
 from moorage.run.last_result_cache import remember_last
+from moorage.run.shutdown import TERMINATED
 
 Raw = dict[str, Any]
 
@@ -58,8 +59,8 @@ def pod_status(pod: Pod, doing: Doing, host_ip: str, pod_ip: str, now: float) ->
     if pod.metadata.generation:
         status["observedGeneration"] = pod.metadata.generation
     status |= {"hostIP": host_ip, "hostIPs": [{"ip": host_ip}]}
-    if doing.phase != "Pending":
-        address = host_ip if pod.spec.hostNetwork else pod_ip
+    address = host_ip if pod.spec.hostNetwork else pod_ip
+    if doing.phase != "Pending" and address:
         status |= {"podIP": address, "podIPs": [{"ip": address}]}
     reason, message = doing.reason
     if reason:
@@ -233,6 +234,15 @@ def _closed_gates(pod: Pod, known: dict[str, PodCondition]) -> str:
         elif condition.status != "True":
             messages.append(f'the status of pod readiness gate {name} is not "True", but {condition.status}')
     return ", ".join(messages)
+
+
+def report_disruption(status: Raw, pod: Pod, now: float) -> None:
+    """Write into the last status of a pod that its kubelet terminated it, for the node shuts down."""
+    condition: Raw = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": time_text(now)}
+    condition |= {"reason": "TerminationByKubelet", "message": TERMINATED[1]}
+    if pod.metadata.generation:
+        condition["observedGeneration"] = pod.metadata.generation
+    status["conditions"].append(condition)
 
 
 PENDING = "PodResizePending"

@@ -12,6 +12,7 @@ from moorage.model.text.readers import reads_text
 from moorage.model.types.container import Probe
 from moorage.model.types.pod import Pod
 from moorage.run import pod_status as lifecycle
+from moorage.run import shutdown
 from moorage.run.admission import Refusal
 from moorage.run.last_result_cache import remember_last
 from moorage.run.pod_status import Doing, PodResize
@@ -110,7 +111,7 @@ TERMINATED, KILLED = 128 + 15, 128 + 9
 class PodStage(Enum):
     """PodStage of a pod. REFUSED: its status is about to say so. OVER: it has released its resources.
 
-    REMOVED: its deletion was requested.
+    REMOVED: its deletion was requested. SHUTTING_DOWN: its node shuts down, and its containers stop.
     """
 
     REFUSED = auto()
@@ -118,6 +119,7 @@ class PodStage(Enum):
     RUNNING = auto()
     BACKING_OFF = auto()
     STOPPING = auto()
+    SHUTTING_DOWN = auto()
     OVER = auto()
     REMOVED = auto()
 
@@ -131,6 +133,7 @@ class PodStep(Enum):
     GET_READY = auto()
     START = auto()
     REMOVE = auto()
+    SHUT_DOWN = auto()
     NOTHING = auto()
 
 
@@ -143,6 +146,8 @@ class SimulatedPod:
         "backoff",
         "began",
         "counted",
+        "found",
+        "grace",
         "is_ready",
         "last",
         "pod",
@@ -163,6 +168,7 @@ class SimulatedPod:
         self.counted: Pod | None = None  # the pod as counted in the node's load
         self.refusal: Refusal | None = None  # why the kubelet does not take the pod
         self.resize: PodResize | None = None  # what the containers have, if the pod was resized
+        self.found, self.grace = stage, 0  # what a shutdown of the node found, and the seconds it gives
         self.is_ready = False
         self.restarts = self.backoff = self.version = 0
         self.last: Raw | None = None
@@ -177,6 +183,8 @@ class SimulatedPod:
             due, step = (exits, PodStep.EXIT) if exits <= ready else (ready, PodStep.GET_READY)
         elif stage is PodStage.STOPPING:
             return self.at, PodStep.REMOVE
+        elif stage is PodStage.SHUTTING_DOWN:
+            return self.at, PodStep.SHUT_DOWN
         elif stage is PodStage.REFUSED:
             return self.at, PodStep.REFUSE
         elif stage is PodStage.OVER or stage is PodStage.REMOVED:
@@ -224,6 +232,25 @@ class SimulatedPod:
         takes = self.script.stop_delay if grace is None else min(self.script.stop_delay, grace)
         self.at = now + takes if self.stage is not PodStage.STOPPING else min(self.at, now + takes)
         self.stage, self.is_ready = PodStage.STOPPING, False
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the kubelet has taken the pod, and it has not ended."""
+        return self.stage not in (PodStage.REFUSED, PodStage.OVER, PodStage.REMOVED)
+
+    def shut_down(self, now: float, seconds: int) -> None:
+        """Begin to stop because the node shuts down; a pod that is stopping already goes on."""
+        if self.stage in (PodStage.STOPPING, PodStage.SHUTTING_DOWN):
+            return
+        own = self.pod.spec.terminationGracePeriodSeconds
+        self.grace = seconds if own is None else min(seconds, own)
+        self.at = now + (min(self.script.stop_delay, self.grace) if self.stage is not PodStage.STARTING else 0.0)
+        self.found, self.stage, self.is_ready = self.stage, PodStage.SHUTTING_DOWN, False
+
+    def shut_down_state(self, now: float) -> Doing:
+        """Return the final state of a pod whose node shuts down."""
+        self.stage = self.found
+        return self.ended(now, TERMINATED if self.grace >= self.script.stop_delay else KILLED, shutdown.TERMINATED)
 
     def follow(self, pod: Pod) -> None:
         """Apply changed annotations."""

@@ -31,6 +31,8 @@ ON_BY_DEFAULT = GENERAL | {
     "DRAResourceClaimGranularStatusAuthorization",
     "DRASchedulerFilterTimeout",
     "ClearingNominatedNodeNameAfterBinding",
+    "GracefulNodeShutdown",
+    "GracefulNodeShutdownBasedOnPodPriority",
     "NominatedNodeNameForExpectation",
     "NodeDeclaredFeatures",
     "ExtendWebSocketsToKubelet",

@@ -1,4 +1,4 @@
-"""Name the annotations that Kubernetes reads or writes."""
+"""Name the annotations that Kubernetes reads or writes, and those that tell a simulated node what to do."""
 
 from typing import Final
 
@@ -14,4 +14,5 @@ CONTROLLER_HASH: Final = "controller.kubernetes.io/hash"
 SERVICE_ACCOUNT_NAME: Final = "kubernetes.io/service-account.name"
 ENFORCE_MOUNTABLE_SECRETS: Final = "kubernetes.io/enforce-mountable-secrets"
 EXTENDED_RESOURCE_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
+SIMULATED_SHUTDOWN: Final = "simulate.moorage.dev/shutdown"
 API_APPROVED: Final = "api-approved.kubernetes.io"

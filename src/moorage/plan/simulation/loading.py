@@ -33,7 +33,7 @@ from moorage.plan.report.node_lists import shown_nodes
 from moorage.plan.simulation.api import MAX_WRITES
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.spec import new_slices, wanted_devices
-from moorage.run.node_objects import SIMULATOR, Raw, declared_status, node_status
+from moorage.run.node_objects import SIMULATOR, Raw, declared_status, node_status, ready_status
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
 COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
@@ -119,11 +119,8 @@ def load(simulation: Simulation, items: Any) -> None:
         _complete(item, simulation, now)
         if item.kind is KINDS.NODE:
             nodes += 1
-            features = simulation.kubelets.features
-            if not item.view.status.allocatable or not _has_ready(item.view):
-                _report_status(item, node_status(item.view, nodes, simulation.clock.now, features=features))
-            elif declared := declared_status(item.view, features):
-                _report_status(item, declared)
+            if report := _kubelet_report(item.view, nodes, simulation):
+                _report_status(item, report)
         elif item.kind is KINDS.POD and item.view.spec.nodeName:
             simulation.bound_at_start.add(item.view.metadata.uid)
         api.put(item.kind, item.raw, item.view, item.template)
@@ -154,6 +151,16 @@ def _complete(item: Item, simulation: Simulation, now: str) -> None:
         added["creationTimestamp"] = now
     item.raw = {**item.raw, "metadata": {**item.raw["metadata"], **added}}
     item.view = _replace(item.view, metadata=_replace(metadata, **added))
+
+
+def _kubelet_report(node: Node, number: int, simulation: Simulation) -> Raw:
+    """Return what the node's kubelet says of it that the input does not; empty if nothing."""
+    kubelets, now = simulation.kubelets, simulation.clock.now
+    shuts_down = kubelets.shuts_down(node)
+    if not node.status.allocatable or not _has_ready(node):
+        return node_status(node, number, now, features=kubelets.features, shuts_down=shuts_down)
+    report = declared_status(node, kubelets.features)
+    return {**report, **ready_status(node, now, shuts_down=True)} if shuts_down else report
 
 
 def _report_status(item: Item, report: Raw) -> None:

@@ -38,11 +38,12 @@ from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS
 from moorage.plan.simulation.evictions import Evictions
 from moorage.plan.simulation.pod_history import PodHistory
 from moorage.plan.simulation.scheduling import SimulatedScheduler
-from moorage.run.actions import Remove, WriteStatus
+from moorage.run.actions import Remove, ReportShutdown, WriteStatus
 from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims
 from moorage.run.kubelet_state import KubeletState
-from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease
+from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease, ready_status
+from moorage.run.shutdown import periods_of
 from moorage.run.simulated_pod import COMPLETES_AFTER
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 
@@ -71,6 +72,8 @@ class SimulatedKubelets:
         self.state = KubeletState(Admission(gates, evaluations), self._mounts, self._claims, reports=False)
         self.features = features_of_kubelet(gates)
         self.down: set[str] = set()
+        self.shutting_down: set[str] = set()
+        self._gates = gates
         self._pods: dict[str, Pod] = {}
         self._leases: dict[str, Object] = {}
         self._unready: dict[str, Node] = {}  # nodes that their kubelets report as not ready
@@ -99,6 +102,7 @@ class SimulatedKubelets:
             elif (gone := new or old) is not None:
                 (self.down.add if new is not None else self.down.discard)(gone.name)
                 self.state.node_gone(gone.name)
+                self.shutting_down.discard(gone.name)
                 self._unready.pop(gone.name, None)
                 if new is not None and _reports_unready(new.view, self._api.clock.start):
                     self._unready[new.name] = new.view
@@ -113,9 +117,19 @@ class SimulatedKubelets:
     def _is_alive(self, node: Node, old: Object | None) -> bool:
         if _is_stopped(node):
             return False
+        if self.shuts_down(node):
+            return True
         if old is not None:
             return node.metadata.name not in self.down
         return _ready_status(node) == "True" or not node.metadata.resourceVersion
+
+    def shuts_down(self, node: Node) -> bool:
+        return bool(periods_of(node, self._gates))
+
+    @property
+    def are_watched(self) -> bool:
+        """Whether a node is not ready, so that the node lifecycle controller has something to see at its pulse."""
+        return bool(self.down or self.shutting_down)
 
     def work(self) -> bool:
         """Take what was bound and do what is due, a few pods at a time. Return whether there was anything."""
@@ -139,8 +153,18 @@ class SimulatedKubelets:
                 found = api.world.get(KINDS.POD, action.key)
                 if found is not None and found.uid == action.uid:
                     api.delete(KINDS.POD, found.name, found.namespace, uid=action.uid, grace_seconds=0)
+            elif isinstance(action, ReportShutdown):
+                self._report_shutdown(action)
         api.actor = ""
         return bool(actions)
+
+    def _report_shutdown(self, action: ReportShutdown) -> None:
+        """Write the condition Ready of a node that shuts down or comes back, which goes on renewing its Lease."""
+        api, name = self._api, action.node.metadata.name
+        (self.shutting_down.add if action.begins else self.shutting_down.discard)(name)
+        if api.world.get(KINDS.NODE, name) is not None:
+            status = ready_status(action.node, api.clock.now, shuts_down=action.begins)
+            api.patch(KINDS.NODE, name, "", {"status": status}, "status")
 
     def renew_leases(self) -> None:
         """Show the node lifecycle controller a renewed Lease of every node whose kubelet is alive."""
@@ -363,7 +387,7 @@ class Simulation:
     def _next_time(self, *, evictions: bool = True, looks: bool = True) -> float:
         controllers = self.controllers.next_time() if evictions else self.controllers.next_time(but=EVICTIONS)
         times = [controllers, self.scheduling.next_time(), self.kubelets.state.next_time()]
-        if looks and self.kubelets.down and (loop := self.controllers.loops.get(NODE_LIFECYCLE)) is not None:
+        if looks and self.kubelets.are_watched and (loop := self.controllers.loops.get(NODE_LIFECYCLE)) is not None:
             times.append(loop.periodic_due)
         return min(times)
 
@@ -372,7 +396,7 @@ class Simulation:
             self.clock.now = time
             self._evictions_now.clear()
         loop = self.controllers.loops.get(NODE_LIFECYCLE)
-        if loop is not None and loop.periodic_due <= self.clock.now and self.kubelets.down:
+        if loop is not None and loop.periodic_due <= self.clock.now and self.kubelets.are_watched:
             self.kubelets.renew_leases()
             loop.pulse()
 
