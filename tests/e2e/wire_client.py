@@ -60,6 +60,9 @@ class WireClient:
         try:
             writer.write(self._request(method, target, body, headers or {}))
             answer = await read_answer(reader, is_head=method == "HEAD")
+            if answer.headers.get("transfer-encoding") == "chunked":  # as long lists are
+                chunks = [chunk async for chunk in _chunks(reader)]
+                answer = answer._replace(body=b"".join(chunks))
         except BaseException:
             self.close()
             raise
@@ -130,6 +133,11 @@ async def read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
 
 async def _read_body(reader: asyncio.StreamReader, headers: dict[str, str]) -> bytes:
     return await reader.readexactly(int(headers["content-length"]))
+
+
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while chunk := await _read_chunk(reader):
+        yield chunk
 
 
 async def _read_chunk(reader: asyncio.StreamReader) -> bytes:
