@@ -9,7 +9,6 @@ transaction, and an empty file is version 0. Kubernetes: etcd's bbolt file and i
 """
 
 import secrets
-import shlex
 import sqlite3
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
@@ -29,6 +28,14 @@ from moorage.store.checksums import (
 from moorage.store.data_directory import StoreUnusable
 from moorage.store.high_water import MarkFile
 from moorage.store.partition import Forgotten
+from moorage.store.soundness import (
+    ValueCheck,
+    broken,
+    refuse_if_unsound,
+    refuse_other_tables,
+    refuse_wrong_values,
+    unusable,
+)
 
 #: The marks that are not of one part: up to where all are compacted, the highest revision there was, and the random
 #: number of the store.
@@ -64,14 +71,6 @@ def _with_checksums(connection: sqlite3.Connection) -> None:
 MIGRATIONS: tuple[Migration, ...] = (_first_schema, _with_checksums)
 #: The first version whose rows have checksums.
 HAS_CHECKSUMS = 2
-#: The tables as SQLite notes them, spaces left out.
-_TABLES = {
-    "log": "CREATETABLElog(revisionINTEGERPRIMARYKEY,keyTEXTNOTNULL,createdINTEGERNOTNULL,valueBLOB,checksumINTEGER)",
-    "marks": "CREATETABLEmarks(nameTEXTPRIMARYKEY,revisionINTEGERNOTNULL,checksumINTEGER)WITHOUTROWID",
-}
-
-#: Returns what is wrong with a value of a key, as an API server sees it; empty if nothing is.
-ValueCheck = Callable[[str, bytes], str]
 
 
 def migrate(connection: sqlite3.Connection, name: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
@@ -100,40 +99,6 @@ def migrate(connection: sqlite3.Connection, name: str, migrations: Sequence[Migr
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:
     return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
-
-
-def broken(path: Path, why: object) -> StoreUnusable:
-    """Return the error of a file that is damaged, with what can be done: one line."""
-    directory = shlex.quote(str(path.parent))
-    return StoreUnusable(
-        f"{path} is damaged: {why}. Nothing is served. `moorage store check {directory}` names all that is damaged, "
-        f"`moorage store repair {directory}` removes it or restores a snapshot"
-    )
-
-
-def refuse_if_unsound(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreUnusable if SQLite finds the structure of a file damaged, and sqlite3.Error."""
-    problems = [" ".join(str(row[0]).split()) for row in connection.execute("PRAGMA quick_check(1)")]
-    if problems != ["ok"]:
-        raise broken(path, problems[0] if problems else "SQLite does not say how")
-
-
-def refuse_wrong_values(connection: sqlite3.Connection, path: Path, check: ValueCheck) -> None:
-    """Raise StoreUnusable if a value, which has no checksum yet, is wrong; and sqlite3.Error."""
-    damaged = []
-    for revision, key, value in connection.execute("SELECT revision, key, value FROM log WHERE value IS NOT NULL"):
-        is_typed = type(key) is str and type(value) is bytes
-        if problem := check(key, value) if is_typed else "is no row of a store":
-            damaged.append(DamagedRow(revision, key, problem))
-    if damaged:
-        raise broken(path, damage_summary(damaged))
-
-
-def _refuse_other_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise StoreUnusable if a table is not as this release makes it, and sqlite3.Error."""
-    for name, text in connection.execute("SELECT name, sql FROM sqlite_master WHERE name IN ('log', 'marks')"):
-        if "".join(str(text).split()) != _TABLES[name]:
-            raise broken(path, f"the table {name} is not as it was made")
 
 
 #: The most rows of one transaction: five variables each, of the 32,766 that SQLite has room for.
@@ -184,11 +149,11 @@ class LogFile:
             if check is not None and _number(self._connection, "user_version") == HAS_CHECKSUMS - 1:
                 refuse_wrong_values(self._connection, path, check)
             migrate(self._connection, str(path), migrations)
-            _refuse_other_tables(self._connection, path)
+            refuse_other_tables(self._connection, path)
             self._bring_home()
         except sqlite3.Error as error:
             self._connection.close()
-            raise broken(path, error) from error
+            raise unusable(path, error) from error
         except StoreUnusable:
             self._connection.close()
             raise
@@ -217,14 +182,14 @@ class LogFile:
         try:
             (last,) = self._connection.execute("SELECT max(revision) FROM log").fetchone()
         except sqlite3.Error as error:
-            raise broken(self._path, error) from error
+            raise unusable(self._path, error) from error
         return max(last or 0, self._marks().get(REACHED, 0))
 
     def _marks(self) -> dict[str, int]:
         try:
             rows = self._connection.execute("SELECT name, revision, checksum FROM marks").fetchall()
         except sqlite3.Error as error:
-            raise broken(self._path, error) from error
+            raise unusable(self._path, error) from error
         for name, revision, checksum in rows:
             if not is_sound_mark(name, revision, checksum):
                 raise broken(self._path, f"the mark {name!r} is not as it was written")
@@ -245,7 +210,7 @@ class LogFile:
                 else:
                     yield row[:4]
         except sqlite3.Error as error:
-            raise broken(self._path, error) from error
+            raise unusable(self._path, error) from error
         if damaged:
             raise broken(self._path, damage_summary(damaged))
 

@@ -14,15 +14,8 @@ from typing import NamedTuple
 
 from moorage.store.data_directory import FILE_NAME, MARK_NAME, DataDirectory, StoreUnusable
 from moorage.store.high_water import HighWater, MarkFile, MarkUnreadable, read_mark
-from moorage.store.log_file import (
-    IDENTITY,
-    MIGRATIONS,
-    REACHED,
-    LogFile,
-    Migration,
-    ValueCheck,
-    broken,
-)
+from moorage.store.log_file import IDENTITY, MIGRATIONS, REACHED, LogFile, Migration
+from moorage.store.soundness import ValueCheck, unusable
 
 
 class Reached(NamedTuple):
@@ -53,7 +46,7 @@ def open_log_file(
         try:
             problem = lost(path, mark)
         except sqlite3.Error as error:
-            raise broken(path, error) from error
+            raise unusable(path, error) from error
         if problem:
             raise StoreUnusable(_with_commands(problem, directory.path, is_empty=False))
     file = LogFile(directory.prepare(FILE_NAME), migrations, check)

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from moorage.store.checksums import DamagedRow, Row, row_problem
 from moorage.store.data_directory import FILE_NAME, MARK_NAME, SIDE_FILES, StoreUnusable, sync
 from moorage.store.high_water import HighWater, MarkUnreadable, read_mark
-from moorage.store.log_file import ALL_PARTS, HAS_CHECKSUMS, MAX_ROWS, REACHED, LogFile, ValueCheck
+from moorage.store.log_file import ALL_PARTS, HAS_CHECKSUMS, MAX_ROWS, REACHED, LogFile
 from moorage.store.mending import mended_row
 from moorage.store.opening import emptiness, lost, opened_for_reading
 from moorage.store.partition import Forgotten
+from moorage.store.soundness import ValueCheck
 from moorage.store.state import FIRST_REVISION
 
 _COLUMNS = "revision, key, created, value"

@@ -21,11 +21,12 @@ from typing import NamedTuple
 
 from moorage.store.checksums import Row
 from moorage.store.data_directory import DataDirectory, write_problem
-from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, LogFile, Migration, ValueCheck
+from moorage.store.log_file import ALL_PARTS, MAX_ROWS, MIGRATIONS, REACHED, LogFile, Migration
 from moorage.store.memory import MemoryStore, Pending
 from moorage.store.opening import open_log_file
 from moorage.store.partition import Forgotten, wake
 from moorage.store.protocol import Change, StoreClosed, StoreFailed
+from moorage.store.soundness import ValueCheck
 from moorage.store.state import Bounds
 from moorage.telemetry.watchdog import operation
 
