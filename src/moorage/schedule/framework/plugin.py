@@ -116,7 +116,7 @@ class Plugin(Generic[Want]):
 
     Everything else has a correct default, made of these two. `filter`, `filter_slot`, `reasons`, `curable` and `score`
     may be overridden with array operations where the default is too slow. A plugin may read the pod's shape, the nodes'
-    labels, taints, allocatable resources and images, and the pods on them; a change to anything else goes unnoticed.
+    labels, taints, allocatable resources, images, declared features, and the pods on them; no other change is noticed.
     """
 
     name: ClassVar[str]
