@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from moorage.custom.objects.decoding import decode_stored, drop_nulls, prune, write_as_go
+from moorage.custom.objects.decoding import apply_defaults, decode_stored, drop_nulls, prune, write_as_go
 from moorage.custom.structural import Structural, schema_of_version
 from moorage.model.kind_rows.kind import CustomKind, has_condition, kind_facts
 from moorage.serve.resources.served import version_priority
@@ -97,19 +97,26 @@ class ServedKind(CustomKind):
         return (warning,) if self.facts.get("deprecated") and warning else ()
 
     def reads(self, raw: Raw) -> Raw:
-        """Return a stored object, which is modified, in this version, as its schema wants it."""
-        raw["apiVersion"] = self.api_version
-        decode_stored(raw, self.schema)
+        """Return a stored object, which is modified, in this version.
+
+        It has the defaults of the version that it was stored in, and of its fields those that both versions know.
+        """
+        stored = str(raw.get("apiVersion") or self.api_version)
+        decode_stored(raw, self.schema_in(stored))
+        if stored != self.api_version:
+            raw["apiVersion"] = self.api_version
+            prune(raw, self.schema)
         return raw
 
     def stores(self, raw: Raw) -> Raw:
-        """Return the object in the version that is stored, without what its schema does not know."""
+        """Return the object in the version that is stored, with what its schema knows and the defaults of that."""
         stored: Raw = write_as_go(raw)
         if self.is_stored:
             return stored
         stored["apiVersion"] = f"{self.group}/{self.stored_version}"
         prune(stored, self.stored_schema)
         drop_nulls(stored, self.stored_schema)
+        apply_defaults(stored, self.stored_schema)  # Kubernetes sets them when it reads the object
         return stored
 
     def _schema_of(self, version: str) -> Structural | None:

@@ -129,7 +129,7 @@ class Renderer:
 
     def frame(self, page: Page) -> tuple[Raw, str]:
         """Return the document of a page without its entries, and the name of the field for them, the last one."""
-        metadata = _page_metadata(page, self.kind)
+        metadata = _page_metadata(page, self.kind, self.form)
         if self.form.shows is As.TABLE:
             table = self._table([], metadata)
             del table["rows"]
@@ -156,7 +156,7 @@ class Renderer:
         return page._replace(items=sorted(page.items, key=lambda stored: order(decode(self.kind, stored))))
 
     def page(self, page: Page) -> bytes:
-        metadata = _page_metadata(page, self.kind)
+        metadata = _page_metadata(page, self.kind, self.form)
         if self.form.shows is As.OBJECT:
             return render_list(self.kind, list(map(item_renderer(self.kind), page.items)), metadata)
         objects = (decode(self.kind, item) for item in page.items)
@@ -210,10 +210,10 @@ def stored_in(batch: Iterable[WatchEvent]) -> Iterable[Stored]:
     return (source for event in batch if isinstance(source := event.object.source, Stored))
 
 
-def _page_metadata(page: Page, kind: Kind) -> Raw:
-    """Return the metadata of a list; those of custom kinds, which are no Go structs, say also that nothing follows."""
+def _page_metadata(page: Page, kind: Kind, form: Form) -> Raw:
+    """Return the metadata of a list; of custom objects, which are no Go structs, they say that nothing follows, too."""
     metadata: Raw = {"resourceVersion": str(page.revision)}
-    if isinstance(kind, CustomKind):
+    if isinstance(kind, CustomKind) and form.shows is As.OBJECT:
         metadata = {"continue": "", **metadata}
     if page.continues:
         metadata["continue"] = page.continues

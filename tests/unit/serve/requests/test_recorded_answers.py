@@ -328,3 +328,31 @@ async def test_version_and_addresses() -> None:
     version = (await server.ask("GET", "/version")).document
     names = ("emulationMajor", "emulationMinor", "minCompatibilityMajor", "minCompatibilityMinor")
     assert [version[name] for name in names] == ["1", "36", "1", "35"]
+
+
+async def test_a_version_is_read_with_the_defaults_of_the_stored_one_and_the_fields_of_both() -> None:
+    def version(name: str, is_stored: bool, **fields: Raw) -> Raw:
+        spec = {"type": "object", "properties": fields}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+        return {"name": name, "served": True, "storage": is_stored, "schema": schema}
+
+    text, defaulted = {"type": "string"}, {"type": "string", "default": "d"}
+    versions = [version("v1", True, both=text, old=defaulted), version("v2", False, both=text, new=defaulted)]
+    server = await PlatformServer.started("default")
+    definition = {**_DEFINITION, "spec": {**_DEFINITION["spec"], "versions": versions}}  # type: ignore[dict-item]
+    assert (await server.ask("POST", _CRDS, json.dumps(definition).encode())).code == 201
+    newer = _WIDGETS.replace("v1", "v2")
+    spec = {"both": "b", "old": "o", "new": "n"}
+    for path, name in ((_WIDGETS, "one"), (newer, "two")):
+        document = {
+            "apiVersion": path[6:15],
+            "kind": "Widget",
+            "metadata": {"name": name},
+            "spec": spec if name == "two" else {"both": "b"},
+        }
+        assert (await server.ask("POST", path, json.dumps(document).encode())).code == 201
+    for name in ("one", "two"):
+        answers = [(await server.ask("GET", f"{path}/{name}")).document["spec"] for path in (_WIDGETS, newer)]
+        assert answers == [{"both": "b", "old": "d"}, {"both": "b"}]
+    listed = await server.ask("GET", newer)
+    assert [item["spec"] for item in listed.document["items"]] == [{"both": "b"}] * 2
