@@ -62,6 +62,9 @@ def test_a_schedule_that_is_never_due_does_not_take_long_to_say_so(schedule: str
         ("TZ=Nowhere * * * * *", "", "provided bad location Nowhere: unknown time zone Nowhere"),
         ("* * * * *", "Nowhere", "unknown time zone Nowhere"),
         ("@every 99999999999h", "", "failed to parse duration"),
+        ("@every " + "1" * 5_000 + "s", "", "time: invalid duration"),
+        ("@every " + "0s" * 5_000 + "x", "", "time: unknown unit"),
+        ("@every 5", "", "time: missing unit in duration"),
     ],
 )
 def test_what_cannot_be_read_says_so(schedule: str, zone: str, text: str) -> None:
