@@ -128,17 +128,22 @@ def _unreadable(text: str, rest: str, layout: str, whole: str) -> str:
     return f"parsing time {_quote(text)} as {_quote(whole)}: cannot parse {_quote(rest)} as {_quote(layout)}"
 
 
+class _Quotes(dict[int, str]):
+    """What each character becomes between the quotes of Go's time package: bytes but for printable ASCII."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if " " <= character <= "\x7f":
+            return f"\\{character}" if character in '"\\' else character
+        return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
+
+
+_QUOTES = _Quotes()
+_QUOTES.update({code: _QUOTES[code] for code in range(0x80)})
+
+
 def _quote(text: str) -> str:
-    """Quote as Go's time package does, which escapes all bytes that are not printable ASCII."""
-    quoted = []
-    for character in text:
-        if character in '"\\':
-            quoted.append(f"\\{character}")
-        elif " " <= character <= "\x7f":
-            quoted.append(character)
-        else:
-            quoted.extend(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogatepass"))
-    return f'"{"".join(quoted)}"'
+    return f'"{text.translate(_QUOTES)}"'
 
 
 def in_utc(text: str) -> str:
