@@ -16,8 +16,15 @@ FUNCTIONS = {"admit", "admit_own", "mutate"}
 
 
 def plugin_names() -> set[str]:
-    """Return the names of all plugins; importing the chain has imported their modules."""
-    return {one.__name__ for one in Plugin.__subclasses__() if one.__module__.startswith("moorage.")}
+    """Return the names of all plugins; importing the chain has imported their modules.
+
+    A private class beside a plugin is a part of it: the form that the plugin has for one request.
+    """
+    plugins = [plugin for plugin in Plugin.__subclasses__() if plugin.__module__.startswith("moorage.")]
+    public = {plugin.__module__ for plugin in plugins if not plugin.__name__.startswith("_")}
+    return {
+        plugin.__name__ for plugin in plugins if not (plugin.__name__.startswith("_") and plugin.__module__ in public)
+    }
 
 
 def choices_in(path: Path, text: str, plugins: set[str]) -> Iterator[str]:
