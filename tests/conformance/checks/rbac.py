@@ -11,6 +11,7 @@ from moorage.model.kinds import view_of
 from moorage.model.types.policy import PolicyRule
 from moorage.serve.access.authorization import Attributes
 from moorage.serve.access.rbac import RoleIndex
+from moorage.serve.access.reviews import written_rule
 from moorage.serve.pki.authentication import User
 
 Raw = dict[str, Any]
@@ -48,12 +49,12 @@ def _attributes(asked: Raw) -> Attributes:
 
 def _rules_difference(roles: RoleIndex, asked: Raw, want: Raw) -> str | None:
     found = roles.rules_for(User(asked["user"], groups=tuple(asked["groups"])), asked["namespace"])
-    names = ("verbs", "apiGroups", "resources", "resourceNames")
+    names = ("apiGroups", "resources", "resourceNames")
     for field, shown in (
-        ("resourceRules", [_written(rule, names) for rule in found.rules if rule.resources]),
+        ("resourceRules", [written_rule(rule, names) for rule in found.rules if rule.resources]),
         (
             "nonResourceRules",
-            [_written(rule, ("verbs", "nonResourceURLs")) for rule in found.rules if rule.nonResourceURLs],
+            [written_rule(rule, ("nonResourceURLs",)) for rule in found.rules if rule.nonResourceURLs],
         ),
     ):
         same = _counted(shown) == _counted(want[field]) if want.get("unordered") else shown == want[field]
@@ -66,17 +67,13 @@ def _counted(rules: list[Raw]) -> Counter[bytes]:
     return Counter(msgspec.json.encode(rule, order="sorted") for rule in rules)
 
 
-def _written(rule: PolicyRule, names: tuple[str, ...]) -> Raw:
-    return {name: list(values) for name in names if (values := getattr(rule, name))}
-
-
 def _settled(cluster_roles: list[Raw]) -> list[Raw]:
     """Let the rules of aggregated roles be written until no more changes."""
     for _ in range(_MAX_ROUNDS):
         views: list[Any] = [view_of(role) for role in cluster_roles]
         names = PolicyRule.__struct_fields__
         written = [
-            {**role, "rules": [_written(rule, names) for rule in rules]}
+            {**role, "rules": [written_rule(rule, names) for rule in rules]}
             if (rules := aggregated_rules(view, views))
             else role
             for role, view in zip(cluster_roles, views, strict=True)

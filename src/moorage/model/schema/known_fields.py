@@ -111,6 +111,8 @@ def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
                 continue
         if name in nested:
             value = _kept(value, nested[name])
+        elif type(value) is list and None in value:
+            value = _kept(value, shape.field(name))
         kept[name] = value
     if not shape.written.keys() <= kept.keys():
         return {**shape.written, **kept}

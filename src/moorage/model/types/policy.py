@@ -107,7 +107,7 @@ class RuntimeClass(ApiObject, frozen=True, gc=False):
 
 
 class PolicyRule(RbacView, frozen=True, gc=False):
-    verbs: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ABSENT_LIST
     apiGroups: tuple[str, ...] = ABSENT_LIST
     resources: tuple[str, ...] = ABSENT_LIST
     resourceNames: tuple[str, ...] = ABSENT_LIST

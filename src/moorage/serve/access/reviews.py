@@ -26,6 +26,7 @@ from moorage.model.types.request import (
     SelfSubjectAccessReview,
     SubjectAccessReview,
 )
+from moorage.model.types.view import ABSENT_LIST
 from moorage.serve.access.authorization import Attributes, Authorization
 from moorage.serve.pki.authentication import User
 from moorage.serve.pki.authenticator import Authenticator
@@ -98,13 +99,9 @@ def what_may_i(raw: Raw, asking: Reviewer) -> Raw:
     rules = asking.authorization.rules_for(asking.user, spec["namespace"])
     status = {
         "resourceRules": [
-            _written(rule, ("verbs", "apiGroups", "resources", "resourceNames"))
-            for rule in rules.rules
-            if rule.resources
+            written_rule(rule, ("apiGroups", "resources", "resourceNames")) for rule in rules.rules if rule.resources
         ],
-        "nonResourceRules": [
-            _written(rule, ("verbs", "nonResourceURLs")) for rule in rules.rules if rule.nonResourceURLs
-        ],
+        "nonResourceRules": [written_rule(rule, ("nonResourceURLs",)) for rule in rules.rules if rule.nonResourceURLs],
         "incomplete": rules.incomplete,
     }
     if rules.error:
@@ -112,8 +109,10 @@ def what_may_i(raw: Raw, asking: Reviewer) -> Raw:
     return {"metadata": {}, "spec": {}, "status": status}
 
 
-def _written(rule: Any, names: Sequence[str]) -> Raw:
-    return {name: list(values) for name in names if (values := getattr(rule, name))}
+def written_rule(rule: Any, names: Sequence[str]) -> Raw:
+    """Return these fields of a rule as Go writes them: verbs always, the others if there are any."""
+    verbs = None if rule.verbs is ABSENT_LIST else list(rule.verbs)
+    return {"verbs": verbs} | {name: list(values) for name in names if (values := getattr(rule, name))}
 
 
 def _decided(raw: Raw, review: _AccessReview, user: User, authorization: Authorization) -> Raw:

@@ -100,3 +100,8 @@ def test_quantities_are_written_as_zero_and_pointers_without_omitempty_as_null()
     reference: dict[str, Any] = {"kind": "C", "name": "d"}
     write_as_go(reference, TypedLocalObjectReference)
     assert reference == {"kind": "C", "name": "d", "apiGroup": None}
+
+
+def test_nulls_in_a_list_of_texts_are_empty_texts() -> None:
+    kept = kept_part({"spec": {"containers": [{"name": "c", "args": [None, "x"]}]}}, Pod)
+    assert kept["spec"]["containers"][0]["args"] == ["", "x"]

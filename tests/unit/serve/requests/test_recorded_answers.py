@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 from tests.conformance.checks.platform.server import PlatformServer
 
+from moorage.model.types.policy import PolicyRule
+from moorage.serve.access.reviews import written_rule
+
 Raw = dict[str, Any]
 
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -254,6 +257,18 @@ async def test_reviews_that_cannot_be_read(path: str, body: Raw, message: str) -
     answer = await server.ask("POST", f"{_REVIEWS}/{path}", json.dumps(body).encode())
     assert answer.code == 400
     assert answer.document["message"].startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("rule", "written"),
+    [
+        (PolicyRule(resources=("pods",)), {"verbs": None, "resources": ["pods"]}),
+        (PolicyRule(verbs=(), resources=("pods",)), {"verbs": [], "resources": ["pods"]}),
+        (PolicyRule(verbs=("get",), apiGroups=("",)), {"verbs": ["get"], "apiGroups": [""]}),
+    ],
+)
+def test_the_verbs_of_a_rule_are_always_written(rule: PolicyRule, written: Raw) -> None:
+    assert written_rule(rule, ("apiGroups", "resources", "resourceNames")) == written
 
 
 @pytest.mark.parametrize(
