@@ -8,9 +8,10 @@ Differs, as Moorage does: all nodes are asked, an image is as large as the node 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from math import sqrt
+from functools import cmp_to_key, reduce
 
 import msgspec
+from tests.laws.naive_int64 import go, improved, least, weighted
 from tests.laws.naive_spread_and_affinity import (
     World,
     affinity_refusals,
@@ -45,23 +46,32 @@ def _number(resource: str, quantity: Quantity) -> int:
 
 
 def request(pod: Pod, resource: str, if_unsaid: int = 0) -> int:
-    """The most of a resource that a pod uses at any moment: while an init container runs, or when all have started."""
+    """The most of a resource that a pod uses at any moment: while an init container runs, or when all have started.
 
-    def of(container: Container) -> int:
-        said = container.resources.requests.get(resource)
-        return if_unsaid if said is None else _number(resource, said)
+    Quantities are added exactly; the sum becomes an int64.
+    """
+    default = Quantity.from_milli(if_unsaid) if resource == "cpu" else Quantity.from_int(if_unsaid)
 
-    moments: list[int] = []
-    sidecars = 0
+    def of(container: Container) -> Quantity:
+        return container.resources.requests.get(resource, default)
+
+    sidecars = Quantity.from_int(0)
+    moments: list[Quantity] = []
     for container in pod.spec.initContainers:
         if container.restartPolicy == "Always":
-            sidecars += of(container)
+            sidecars = sidecars.add(of(container))
             moments.append(sidecars)
         else:
-            moments.append(sidecars + of(container))
-    moments.append(sidecars + sum(map(of, pod.spec.containers)))
+            moments.append(sidecars.add(of(container)))
+    moments.append(reduce(Quantity.add, map(of, pod.spec.containers), sidecars))
+    most = max(moments, key=cmp_to_key(Quantity.compare))
     overhead = pod.spec.overhead.get(resource)
-    return max(moments) + (0 if overhead is None else _number(resource, overhead))
+    return _number(resource, most if overhead is None else most.add(overhead))
+
+
+def _taken(pods: Iterable[Pod], resource: str, if_unsaid: int = 0) -> int:
+    """What pods take together, in Go's int64, which wraps around."""
+    return go(sum(request(pod, resource, if_unsaid) for pod in pods))
 
 
 def resources_of(pod: Pod) -> set[str]:
@@ -126,7 +136,7 @@ def _too_full(pod: Pod, node: Node, world: World) -> bool:
     if len(there) + 1 > capacity(node, "pods"):
         return True
     for resource in resources_of(pod):
-        free = capacity(node, resource) - sum(request(other, resource) for other in there)
+        free = go(capacity(node, resource) - _taken(there, resource))
         if 0 < request(pod, resource) > free:
             return True
     return False
@@ -201,13 +211,11 @@ def _preferred_labels(pod: Pod, world: World, feasible: list[str]) -> Scores:
 
 def _least_allocated(pod: Pod, world: World, feasible: list[str]) -> Scores:
     def score(name: str) -> int:
-        shares = []
+        needs = []
         for resource, if_unsaid in (("cpu", 100), ("memory", 200 * _MIB)):
-            has = capacity(world.nodes[name], resource)
-            asked = sum(request(other, resource, if_unsaid) for other in (*world.pods[name], pod))
-            if has:
-                shares.append(0 if asked > has else (has - asked) * 100 // has)
-        return sum(shares) // len(shares) if shares else 0
+            asked = _taken((*world.pods[name], pod), resource, if_unsaid)
+            needs.append((asked, capacity(world.nodes[name], resource)))
+        return weighted(least, needs)
 
     return {name: score(name) for name in feasible}
 
@@ -217,23 +225,13 @@ def _balanced(pod: Pod, world: World, feasible: list[str]) -> Scores:
     if not any(request(pod, resource) for resource in resources):
         return {}
 
-    def balance(node: Node, pods: Iterable[Pod]) -> int:
+    def needs(node: Node, pods: Iterable[Pod]) -> list[tuple[int, int]]:
         there = list(pods)
-        fractions = [
-            min(sum(request(other, resource) for other in there) / capacity(node, resource), 1.0)
-            for resource in resources
-            if capacity(node, resource)
-        ]
-        if len(fractions) == 2:
-            deviation = abs((fractions[0] - fractions[1]) / 2)
-        else:
-            mean = sum(fractions) / max(len(fractions), 1)
-            deviation = sqrt(sum((fraction - mean) ** 2 for fraction in fractions) / max(len(fractions), 1))
-        return int((1 - deviation) * 100)
+        return [(_taken(there, resource), capacity(node, resource)) for resource in resources]
 
     def score(name: str) -> int:
         node, there = world.nodes[name], world.pods[name]
-        return 50 + (50 + balance(node, (*there, pod)) - balance(node, there)) // 2
+        return improved(needs(node, there), needs(node, (*there, pod)))
 
     return {name: score(name) for name in feasible}
 
@@ -304,9 +302,7 @@ def overcommitted(world: World) -> list[str]:
 
     def is_too_much(name: str) -> bool:
         node, there = world.nodes[name], world.pods[name]
-        asked = {
-            resource: sum(request(pod, resource) for pod in there) for pod in there for resource in resources_of(pod)
-        }
+        asked = {resource: _taken(there, resource) for pod in there for resource in resources_of(pod)}
         return (
             len(there) > capacity(node, "pods")
             or any(amount > capacity(node, resource) for resource, amount in asked.items())

@@ -367,6 +367,7 @@ LIMITS: dict[str, dict[str, Any]] = {
     "moorage.control.resource_claim.controller": {"_MAX_GONE": 2},
     "moorage.schedule.plugins.devices.dynamic_resources": {"_SPECS_KEPT": 2},
     "moorage.schedule.plugins.taint_toleration": {"_WANTS_KEPT": 4},
+    "moorage.serve.requests.loopback": {"_MAX_ALLOWED": 8},
     "moorage.store.partition": {"FEW": 4},
 }
 
