@@ -15,6 +15,8 @@ import msgspec
 from moorage.telemetry.logs import get_logger
 
 _LOG = get_logger("dashboard")
+#: A copy that uses no processor, or hardly gets one, ends after this many times its seconds.
+_PATIENCE = 20
 
 
 class CopyFailed(Exception):
@@ -28,7 +30,7 @@ class Copy:
     """
 
     def __init__(self, work: Callable[[Any], Any], seconds: float = 0.0) -> None:
-        """Fork. With `seconds`, the copy ends that long after it was asked, whatever it does. Raises CopyFailed."""
+        """Fork. With `seconds`, the copy ends when it has used that much processor time. Raises CopyFailed."""
         asked, asking = os.pipe()
         reading, writing = os.pipe()
         try:
@@ -40,6 +42,7 @@ class Copy:
         if not self._pid:
             gc.disable()  # which would copy the memory that both have
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is answered by the process that asks
             os.close(reading)
             os.close(asking)
@@ -76,10 +79,15 @@ class Copy:
             self._wait()
 
 
+def processor_seconds() -> float:
+    """Return the processor time that this process and its ended children have used."""
+    return sum(os.times()[:4])
+
+
 def in_fork(work: Callable[[], Any], seconds: float = 0.0) -> Any:
     """Return what a function returns in a copy of this process; it must be plain data. Raises CopyFailed.
 
-    With `seconds`, the copy ends after this time, whatever it does.
+    With `seconds`, it ends when it has used that much processor time: a busy machine gives the same answer.
     """
     with closing(Copy(lambda _: work(), seconds)) as copy:
         return copy.ask(None)
@@ -97,7 +105,8 @@ def _answer(asked: int, writing: int, work: Callable[[Any], Any], seconds: float
         question = stream.read()
     if not question:
         return
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * _PATIENCE)
     try:
         output = msgspec.json.encode((work(msgspec.json.decode(question)), ""))
     except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import closing
 
 import pytest
@@ -42,6 +43,23 @@ def test_why_a_copy_has_no_answer() -> None:
         in_fork(lambda: 1 // 0)
     with pytest.raises(CopyFailed, match=r"exited with code 3"):
         in_fork(lambda: os._exit(3))
+
+
+def test_a_copy_ends_when_it_has_used_its_processor_time() -> None:
+    def work_for_ever() -> None:
+        while True:
+            pass
+
+    with pytest.raises(CopyFailed, match="was ended by signal"):
+        in_fork(work_for_ever, 0.05)
+
+
+def test_a_copy_that_waits_for_the_processor_is_waited_for() -> None:
+    def wait() -> int:
+        time.sleep(0.3)  # as on a machine on which others work
+        return 1
+
+    assert in_fork(wait, 0.2) == 1
 
 
 def test_a_process_that_cannot_be_started_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

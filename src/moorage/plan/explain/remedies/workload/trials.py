@@ -4,7 +4,6 @@ A change helps if fewer pods of the workload wait, are refused or are missing af
 that are worse off then are named. A copy is a fork of this process, which costs milliseconds and can be spoiled.
 """
 
-import time
 from collections.abc import Sequence
 
 import msgspec
@@ -25,11 +24,11 @@ from moorage.plan.explain.remedies.workload.pod_watch import PodWatch, is_of
 from moorage.plan.input.inventory import Key
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.pod_lines import PlannedPod
-from moorage.plan.simulation.forked import CopyFailed, in_fork
+from moorage.plan.simulation.forked import CopyFailed, in_fork, processor_seconds
 from moorage.plan.simulation.simulation import Simulation
 
 MAX_TRIALS = 60
-MAX_SECONDS = 5.0
+MAX_SECONDS = 5.0  # of processor time
 _MAX_STUCK = 20
 _MAX_NAMED = 4
 
@@ -61,7 +60,7 @@ class WorkloadTrials:
         self.simulation, self.pod, self.before = simulation, pod, before
         self.key = workload_of(pod)
         self._at_turn, self._is_next = at_turn and not is_next, is_next
-        self._until = time.monotonic() + MAX_SECONDS
+        self._until = processor_seconds() + MAX_SECONDS
         self._left = MAX_TRIALS
         self.ran_out = False
         self._now: Effect | None = None
@@ -102,7 +101,7 @@ class WorkloadTrials:
         return not effect.lacking and effect.harmed < self.now.harmed
 
     def _tried(self, changes: Sequence[Change]) -> Effect | None:
-        seconds = self._until - time.monotonic()
+        seconds = self._until - processor_seconds()
         if seconds <= 0 or not self._left:
             self.ran_out = True
             return None
