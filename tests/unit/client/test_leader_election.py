@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from tests.laws.falsify import assert_notices
+from tests.unit.client.lease_server import LeaseServer, Line
 from tests.virtual_time import run_virtual
 
 from moorage.client.leader_election import (
@@ -19,70 +20,7 @@ from moorage.client.leader_election import (
     new_identity,
     read_record,
 )
-from moorage.client.protocol import Client, Object, Unreachable
-from moorage.model.api_error import already_exists, not_found, stale
-from moorage.model.kinds import KINDS, Kind
-
-
-class _LeaseServer:
-    """One Lease with compare-and-swap, behind a line of which every candidate has its own end."""
-
-    def __init__(self) -> None:
-        self.lease: dict[str, Any] | None = None
-        self.revision = 0
-        self.records: list[ElectionRecord] = []
-
-    def object(self) -> Object:
-        assert self.lease is not None
-        return Object(KINDS.LEASE, "kube-system/sched", self.revision, raw=self.lease)
-
-    def put(self, document: dict[str, Any]) -> Object:
-        self.revision += 1
-        metadata = {**document["metadata"], "resourceVersion": str(self.revision)}
-        self.lease = {**document, "metadata": metadata}
-        self.records.append(read_record(self.lease))
-        return self.object()
-
-
-class _Line:
-    """A candidate's way to the server: slow, or cut, before or after the server hears."""
-
-    def __init__(self, server: _LeaseServer, dice: random.Random | None = None) -> None:
-        self._server, self._dice = server, dice
-        self.is_cut = False
-
-    async def _travel(self) -> None:
-        if self.is_cut:
-            await asyncio.sleep(1)
-            raise Unreachable("cut")
-        if self._dice is not None:
-            await asyncio.sleep(self._dice.choice((0.0, 0.01, 0.5, 4.0, 9.0)))
-            if self._dice.random() < 0.2:
-                raise Unreachable("lost")
-
-    async def get(self, facts: Kind, name: str, namespace: str = "") -> Object:
-        await self._travel()
-        if self._server.lease is None:
-            raise not_found(facts, name)
-        found = self._server.object()
-        await self._travel()
-        return found
-
-    async def create(self, facts: Kind, document: dict[str, Any], namespace: str = "") -> Object:
-        await self._travel()
-        if self._server.lease is not None:
-            raise already_exists(facts, "sched")
-        made = self._server.put(document)
-        await self._travel()
-        return made
-
-    async def update(self, facts: Kind, document: dict[str, Any]) -> Object:
-        await self._travel()
-        if document["metadata"]["resourceVersion"] != str(self._server.revision):
-            raise stale(facts, "sched")
-        made = self._server.put(document)
-        await self._travel()
-        return made
+from moorage.client.protocol import Client
 
 
 class _Work:
@@ -106,7 +44,7 @@ class _Work:
 
 
 def _elector(
-    line: _Line,
+    line: Line,
     name: str,
     skew: float = 0.0,
     dice: random.Random | None = None,
@@ -136,8 +74,8 @@ async def _cancel(task: "asyncio.Task[None]") -> None:
 
 
 @pytest.fixture
-def server() -> _LeaseServer:
-    return _LeaseServer()
+def server() -> LeaseServer:
+    return LeaseServer()
 
 
 @pytest.fixture
@@ -146,12 +84,12 @@ def work() -> _Work:
 
 
 async def test_one_leads_renews_and_leaves_so_that_the_next_can_take_over_at_once(
-    server: _LeaseServer, work: _Work
+    server: LeaseServer, work: _Work
 ) -> None:
     seen: list[str] = []
-    first = asyncio.create_task(_elector(_Line(server), "a").run(work.lead("a")))
+    first = asyncio.create_task(_elector(Line(server), "a").run(work.lead("a")))
     await asyncio.sleep(1)
-    second = asyncio.create_task(_elector(_Line(server), "b", on_new_leader=seen.append).run(work.lead("b")))
+    second = asyncio.create_task(_elector(Line(server), "b", on_new_leader=seen.append).run(work.lead("b")))
     await asyncio.sleep(100)
     assert work.leading == ["a"]
     spec = server.records[-1]
@@ -166,10 +104,10 @@ async def test_one_leads_renews_and_leaves_so_that_the_next_can_take_over_at_onc
     await _cancel(second)
 
 
-async def test_a_leader_that_is_cut_off_stops_before_the_next_begins(server: _LeaseServer, work: _Work) -> None:
-    line = _Line(server)
+async def test_a_leader_that_is_cut_off_stops_before_the_next_begins(server: LeaseServer, work: _Work) -> None:
+    line = Line(server)
     first = asyncio.create_task(_elector(line, "a").run(work.lead("a")))
-    second = asyncio.create_task(_elector(_Line(server), "b", skew=-3600).run(work.lead("b")))
+    second = asyncio.create_task(_elector(Line(server), "b", skew=-3600).run(work.lead("b")))
     await asyncio.sleep(30)
     line.is_cut = True
     await asyncio.sleep(13)
@@ -181,8 +119,8 @@ async def test_a_leader_that_is_cut_off_stops_before_the_next_begins(server: _Le
     await _cancel(second)
 
 
-async def test_a_short_cut_is_survived(server: _LeaseServer, work: _Work) -> None:
-    line = _Line(server)
+async def test_a_short_cut_is_survived(server: LeaseServer, work: _Work) -> None:
+    line = Line(server)
     task = asyncio.create_task(_elector(line, "a").run(work.lead("a")))
     for _ in range(10):
         await asyncio.sleep(10)
@@ -193,17 +131,17 @@ async def test_a_short_cut_is_survived(server: _LeaseServer, work: _Work) -> Non
     await _cancel(task)
 
 
-async def test_work_that_ends_by_itself_ends_the_leadership(server: _LeaseServer) -> None:
+async def test_work_that_ends_by_itself_ends_the_leadership(server: LeaseServer) -> None:
     async def brief() -> None:
         await asyncio.sleep(5)
 
     async def broken() -> None:
         raise ZeroDivisionError
 
-    await _elector(_Line(server), "a").run(brief)
+    await _elector(Line(server), "a").run(brief)
     assert server.records[-1].holder == ""
     with pytest.raises(ZeroDivisionError):
-        await _elector(_Line(server), "b").run(broken)
+        await _elector(Line(server), "b").run(broken)
     assert server.records[-1].holder == ""
 
 
@@ -211,8 +149,8 @@ def _compete(seed: int, kind: type[LeaderElector]) -> None:
     """Three candidates with clocks that disagree, cut off and restarted at random; fails if two ever lead at once."""
     dice = random.Random(seed)
 
-    async def candidate(server: _LeaseServer, work: _Work, name: str, skew: float) -> None:
-        line = _Line(server, dice)
+    async def candidate(server: LeaseServer, work: _Work, name: str, skew: float) -> None:
+        line = Line(server, dice)
         while True:
             task = asyncio.create_task(_elector(line, name, skew, dice, kind).run(work.lead(name)))
             await asyncio.wait((task,), timeout=dice.uniform(1, 200))
@@ -223,7 +161,7 @@ def _compete(seed: int, kind: type[LeaderElector]) -> None:
             await _cancel(task)
 
     async def compete() -> None:
-        server, work = _LeaseServer(), _Work()
+        server, work = LeaseServer(), _Work()
         skews = (0.0, 1e6, -777.0)
         tasks = [asyncio.create_task(candidate(server, work, f"c{i}", skew)) for i, skew in enumerate(skews)]
         done, _ = await asyncio.wait(tasks, timeout=3000, return_when=asyncio.FIRST_EXCEPTION)
