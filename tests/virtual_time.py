@@ -42,6 +42,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._jumping.slept
 
+    def pause(self, seconds: float) -> None:
+        """Let time pass in which nothing runs, as if the process had been stopped."""
+        self._jumping.slept += seconds
+
 
 def run_virtual(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine as asyncio.run does, with a clock that jumps."""

@@ -171,6 +171,13 @@ async def pause_component(cluster: Cluster, random_: random.Random) -> Injected:
     return Injected(child.name, _none_spared(), _resumed(child))
 
 
+async def pause_leader(cluster: Cluster, random_: random.Random) -> Injected:
+    """Pause a scheduler or controller manager that leads, for longer than its Lease: another one takes over."""
+    child = random_.choice([child for child in cluster.components if child.leads] or cluster.components)
+    child.pause()
+    return Injected(child.name, _none_spared(), _resumed(child))
+
+
 async def cut_member(cluster: Cluster, random_: random.Random) -> Injected:
     """Cut the way of the other members to one, and that of all API servers to it."""
     member = await _leader_or(cluster, random_, leads=random_.random() < 0.5)
@@ -318,6 +325,7 @@ KINDS = (
     Kind("all API servers killed", kill_all_servers, hold=(0.1, 1.0), recovers=False, weight=1),
     Kind("component killed", kill_component, weight=4, needs_etcd=False, is_for_sqlite=True),
     Kind("component paused", pause_component, hold=(1.0, 22.0), needs_etcd=False, is_for_sqlite=True),
+    Kind("leader paused past its Lease", pause_leader, hold=(18.0, 26.0), needs_etcd=False, is_for_sqlite=True),
     Kind("member's ways cut", cut_member, hold=(1.0, 8.0), weight=3),
     Kind("one direction cut", cut_one_direction, hold=(1.0, 8.0), weight=3),
     Kind("API server cut from etcd", cut_server, hold=(1.0, 8.0), weight=3),

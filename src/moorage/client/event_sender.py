@@ -1,7 +1,8 @@
 """Send events in the background, from a queue that never blocks and drops what it has no room for.
 
 Actions about one event keep their order. An unreachable server is retried, twelve times in all; refused events are
-given up. Kubernetes: the broadcasters of client-go's tools/events and tools/record.
+given up, and those that a leader has not sent when its Lease runs out. Kubernetes: the broadcasters of client-go's
+tools/events and tools/record.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import random as randomness
 from collections.abc import Callable
 from typing import NamedTuple
 
+from moorage.client.lease_fence import LeaseRanOut
 from moorage.client.pacing import TokenBucket
 from moorage.client.protocol import Client, Raw, Unreachable
 from moorage.model.api_error import ApiError
@@ -95,6 +97,9 @@ class EventSender:
         for tries in range(1, MAX_TRIES + 1):
             try:
                 await self._send_once(action)
+            except LeaseRanOut as error:
+                self._lose(action, str(error), is_news=False)
+                return
             except Unreachable as error:
                 why = str(error)
             except ApiError as error:

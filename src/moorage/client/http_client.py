@@ -1,8 +1,8 @@
 """Speak the `Client` protocol over HTTP. Kubernetes: client-go's rest package.
 
 Connections are reused; a GET on a connection that turns out to be closed is repeated, a write never is. Retry-After
-(429 and 5xx) is obeyed up to ten times, except for evictions. Expired credentials are renewed. Differs: objects keep
-their bytes and are decoded on demand.
+(429 and 5xx) is obeyed up to ten times, except for evictions. Expired credentials are renewed. With a `fence` every
+attempt to send a write asks it first. Differs: objects keep their bytes and are decoded on demand.
 """
 
 import asyncio
@@ -18,6 +18,7 @@ from moorage import __version__
 from moorage.client import http_wire as wire
 from moorage.client.http_connections import MAX_ANSWER_BYTES, Answer, BrokenConnection, ConnectionPool, Stream
 from moorage.client.kubeconfig.access import Access, Credentials, KubeconfigError, tls_context
+from moorage.client.lease_fence import LeaseFence, LeaseRanOut
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.client.refusals import RefusalLog
 from moorage.model.api_error import ApiError
@@ -51,6 +52,7 @@ class HttpClient:
         request_seconds: float = REQUEST_SECONDS,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
         dry_run: bool = False,
+        fence: LeaseFence | None = None,
         clock: Callable[[], float] = time.time,
         random: Callable[[], float] = randomness.random,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -65,6 +67,7 @@ class HttpClient:
         self._most_connections, self._max_answer_bytes = most_connections, max_answer_bytes
         self._seconds, self._clock, self._random, self._sleep = request_seconds, clock, random, sleep
         self._credentials = Credentials(access, now=clock)
+        self._fence = fence
         self._renewal: asyncio.Task[None] | None = None
         self.refusals: RefusalLog | None = None
         fixed = [("Host", url.netloc), ("User-Agent", f"{self.manager}/{__version__}"), ("Accept", "application/json")]
@@ -244,7 +247,11 @@ class HttpClient:
             if connection is None:
                 connection = await pool.take()
             try:
+                if self._fence is not None and method != b"GET":
+                    self._fence.check()  # now: the process may have been stopped while it waited for the connection
                 return await connection.send(request, self._seconds)
+            except LeaseRanOut:
+                raise
             except BrokenConnection as error:
                 # The server may have closed an idle connection just now: repeat reads, never writes.
                 if method != b"GET" or error.answered or connection.requests == 1:

@@ -2,7 +2,8 @@
 
 A leader that cannot renew stops before another candidate may begin. Validity is measured by the candidate's monotonic
 clock since the Lease was last seen to change; the times in the Lease are for people to read. Differs: a renewal counts
-from when its write began, not from its answer, so that a slow answer cannot make two leaders.
+from when its write began, not from its answer, so that a slow answer cannot make two leaders; and the leader's writes
+are fenced by the Lease (`lease_fence`), so that one that was stopped for longer writes nothing when it goes on.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from moorage.client.event_recorders import NORMAL, CountingRecorder
+from moorage.client.lease_fence import LeaseFence
 from moorage.client.protocol import Client, Object, Raw, Unreachable
 from moorage.model.api_error import ApiError
 from moorage.model.go.times import micro_time_text
@@ -134,7 +136,7 @@ def new_identity() -> str:
 
 
 class LeaderElector:
-    """One candidate for one Lease."""
+    """One candidate for one Lease. Writes of the work go through clients with its `fence`; `client` itself has none."""
 
     def __init__(
         self,
@@ -145,6 +147,7 @@ class LeaderElector:
         *,
         times: ElectionTimes | None = None,
         recorder: CountingRecorder | None = None,
+        fence: LeaseFence | None = None,
         on_new_leader: Callable[[str], None] = lambda identity: None,
         now: Callable[[], float] = time.monotonic,
         clock: Callable[[], float] = time.time,
@@ -161,23 +164,30 @@ class LeaderElector:
         self._candidate = Candidate(identity, times.lease)
         self._lease: Object | None = None
         self._reported = ""
+        self.fence = fence or LeaseFence(self._lock, now)
         self._renewed = float("-inf")  # when the last successful write began
 
     async def run(self, lead: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for the Lease, then run `lead` until it returns, the Lease is lost, or this is cancelled.
 
-        `lead` has ended before this returns. Raises LeadershipLost, and whatever `lead` raises.
+        `lead` has ended before this returns. Raises LeadershipLost, also if the fence refused a write, and whatever
+        `lead` raises.
         """
         await self._acquire()
         work = asyncio.create_task(lead())
         renewing = asyncio.create_task(self._renew())
+        refused = asyncio.create_task(_wait_for(self.fence.refused))
         try:
-            await asyncio.wait((work, renewing), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((work, renewing, refused), return_when=asyncio.FIRST_COMPLETED)
             was_lost = not work.done()
         finally:
             await _stop(renewing)
+            await _stop(refused)
             await _stop(work)
+            state = self.fence.state()
             await self._release()
+        if self.fence.refused.is_set():
+            raise LeadershipLost(f"failed to renew lease {self._lock}: {state}")
         if was_lost:
             renewing.result()
             raise LeadershipLost(f"failed to renew lease {self._lock}")
@@ -263,10 +273,13 @@ class LeaderElector:
             self._lease = await self._client.update(KINDS.LEASE, document)
         self._candidate.wrote(record, began)
         self._renewed = began
+        if record.holder:
+            self.fence.extend(began + record.seconds)
         return True
 
     async def _release(self) -> None:
         """Give up the Lease, if still held, so that the next candidate need not wait."""
+        self.fence.close()
         self._tell("stopped leading")
         if not self._candidate.is_leader or self._lease is None:
             return
@@ -280,6 +293,10 @@ class LeaderElector:
         if self._recorder is not None and self._lease is not None:
             message = f"{self._candidate.identity} {what}"
             self._recorder.report(self._lease.reference, NORMAL, "LeaderElection", message)
+
+
+async def _wait_for(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 async def _stop(task: "asyncio.Task[None]") -> None:

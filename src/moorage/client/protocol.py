@@ -197,7 +197,7 @@ class Unreachable(Exception):
 
 
 class NotSent(Unreachable):
-    """There was no connection: the write has not happened."""
+    """The request was not sent, for want of a connection or of a Lease: the write has not happened."""
 
 
 class DeletionDemands(TypedDict, total=False):

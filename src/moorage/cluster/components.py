@@ -20,6 +20,7 @@ from moorage.client.http_client import HttpClient
 from moorage.client.informer import Backoff
 from moorage.client.kubeconfig.access import Access
 from moorage.client.leader_election import ElectionTimes, LeaderElector, new_identity
+from moorage.client.lease_fence import LeaseFence
 from moorage.client.protocol import Unreachable
 from moorage.client.refusals import RefusalLog
 from moorage.cluster.event_loop import first_failure
@@ -43,6 +44,7 @@ from moorage.telemetry.watchdog import Watchdog
 
 _STOP_SECONDS = 1.0
 _LAST_EVENTS_SECONDS = 2.0
+_ELECTION_CONNECTIONS = 4
 _TEXT = "text/plain; charset=utf-8"
 _NOT_READY = b"[-]informer-sync failed: reason withheld\nreadyz check failed\n"
 
@@ -70,7 +72,9 @@ class ComponentProcess(ABC):
         self.metrics = Metrics()
         add_process_metrics(self.metrics)
         self.watchdog = Watchdog(self.metrics)
-        self.client = HttpClient(process.access, process.component, most_connections=128)
+        lock = f"{process.lease[0]}/{process.lease[1] or process.component}"
+        self._fence = LeaseFence(lock) if process.election is not None else None
+        self.client = HttpClient(process.access, process.component, most_connections=128, fence=self._fence)
         self.client.refusals = RefusalLog(process.component)
         self.sender = EventSender(self.client)
         self.evaluations = IsolatedEvaluations()
@@ -137,18 +141,31 @@ class ComponentProcess(ABC):
         await self.client.close()
 
     async def _elect(self, times: ElectionTimes) -> None:
+        """Work while elected. The Lease and events about it have a client of their own, which is not fenced by it."""
         namespace, name = self.process.lease
-        log = get_logger(self.process.component)
+        component = self.process.component
+        log = get_logger(component)
+        client = HttpClient(self.process.access, component, most_connections=_ELECTION_CONNECTIONS)
+        client.refusals = self.client.refusals
+        sender = EventSender(client)
         elector = LeaderElector(
-            self.client,
+            client,
             namespace,
-            name or self.process.component,
+            name or component,
             new_identity(),
             times=times,
-            recorder=CountingRecorder(self.sender, self.process.component),
+            recorder=CountingRecorder(sender, component),
+            fence=self._fence,
             on_new_leader=lambda identity: log.info("New leader elected", identity=identity),
         )
-        await elector.run(self._lead)
+        sending = asyncio.create_task(sender.run())
+        try:
+            await elector.run(self._lead)
+        finally:
+            await sender.drain(_LAST_EVENTS_SECONDS)
+            sending.cancel()
+            await asyncio.wait((sending,))
+            await client.close()
 
     async def _lead(self) -> None:
         self.leads = True
@@ -156,6 +173,8 @@ class ComponentProcess(ABC):
             await self.work()
         finally:
             self.leads = False
+            if self._fence is not None and self._fence.is_open:  # the Lease is given back next, and the fence closed
+                await self.sender.drain(_LAST_EVENTS_SECONDS)
 
     async def _answer(self, request: Request) -> Response | Stream:
         if request.path == "/metrics":

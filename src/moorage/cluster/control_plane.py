@@ -18,6 +18,7 @@ import msgspec
 from moorage.client.event_recorders import CountingRecorder, SeriesRecorder
 from moorage.client.event_sender import EventSender
 from moorage.client.leader_election import ElectionTimes, LeaderElector, LeadershipLost, new_identity
+from moorage.client.lease_fence import LeaseFence
 from moorage.client.protocol import Client
 from moorage.cluster.api_server import DEFAULT_MODE, ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.automatic_snapshots import SnapshotPlan
@@ -56,6 +57,8 @@ _LEASE_NAMESPACE = "kube-system"
 DEFAULT_CLASS = "standard"
 
 Parts = Iterable[Coroutine[Any, Any, None]]
+#: Makes the parts of a component, with the metrics and, if it is elected, the fence of its writes.
+MakeParts = Callable[[Metrics, LeaseFence | None], Coroutine[Any, Any, Parts]]
 _LOOK_EVERY = 0.1
 _PROTECTION = {
     "persistentvolumeclaim-protection-controller",
@@ -231,7 +234,7 @@ class ControlPlane:
         """Start kubelets, scheduler and controllers; on a shared store each where it is elected."""
         settings, gates = self.settings, self.settings.gates
         nodes = await self._nodes_to_make(server)
-        components: dict[str, tuple[User, Callable[[Metrics], Coroutine[Any, Any, Parts]]]] = {}
+        components: dict[str, tuple[User, MakeParts]] = {}
         if settings.simulates:
             components["moorage-kubelet"] = KUBELETS, partial(self._kubelet_parts, server, gates[Component.KUBELET])
         components["kube-scheduler"] = SCHEDULER, partial(self._scheduler_parts, server, gates[Component.SCHEDULER])
@@ -243,7 +246,7 @@ class ControlPlane:
                 client = LoopbackClient(server.api, lease, user)
                 self._run(run_elected(client, lease, settings.election, server.metrics, make))
             else:
-                for part in await make(server.metrics):
+                for part in await make(server.metrics, None):
                     self._run(part)
             if self._kubelets is not None and user is KUBELETS:
                 await self._kubelets.synced()
@@ -251,8 +254,10 @@ class ControlPlane:
         if server.api.store.is_shared and settings.simulates:
             await self._nodes_are_ready(LoopbackClient(server.api, "moorage-up"), nodes)
 
-    async def _kubelet_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
-        client = LoopbackClient(server.api, "kubelet", KUBELETS)
+    async def _kubelet_parts(
+        self, server: ApiServer, gates: GateSet, metrics: Metrics, fence: LeaseFence | None
+    ) -> Parts:
+        client = LoopbackClient(server.api, "kubelet", KUBELETS, fence)
         sender = EventSender(client)
         recorder = CountingRecorder(sender, "kubelet")
         self._kubelets = kubelets = Kubelets(
@@ -283,17 +288,21 @@ class ControlPlane:
                         return
                     await asyncio.sleep(_LOOK_EVERY)
 
-    async def _scheduler_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
-        client = LoopbackClient(server.api, "kube-scheduler", SCHEDULER)
+    async def _scheduler_parts(
+        self, server: ApiServer, gates: GateSet, metrics: Metrics, fence: LeaseFence | None
+    ) -> Parts:
+        client = LoopbackClient(server.api, "kube-scheduler", SCHEDULER, fence)
         sender = EventSender(client)
         recorder = SeriesRecorder(sender)
         configuration, evaluations = self.settings.configuration, self._evaluations
         scheduler = LiveScheduler(client, recorder, gates, configuration, metrics, evaluations=evaluations)
         return sender.run(), recorder.run(), scheduler.run()
 
-    async def _controller_parts(self, server: ApiServer, gates: GateSet, metrics: Metrics) -> Parts:
+    async def _controller_parts(
+        self, server: ApiServer, gates: GateSet, metrics: Metrics, fence: LeaseFence | None
+    ) -> Parts:
         rows = chosen(self.settings.controllers, simulated=self.settings.simulates)
-        client = LoopbackClient(server.api, "controller-manager", CONTROLLER_MANAGER)
+        client = LoopbackClient(server.api, "controller-manager", CONTROLLER_MANAGER, fence)
         sender = EventSender(client)
         context = ControllerContext(
             gates,
@@ -307,7 +316,9 @@ class ControlPlane:
         )
         controllers = [row.make(context) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
-        clients = {name: LoopbackClient(server.api, "controller-manager", user) for name, user in CONTROLLERS.items()}
+        clients = {
+            name: LoopbackClient(server.api, "controller-manager", user, fence) for name, user in CONTROLLERS.items()
+        }
         manager = ControllerManager(client, recorder, controllers, metrics, clients=clients)
         return sender.run(), manager.run()
 
@@ -334,7 +345,7 @@ async def run_elected(
     lease: str,
     times: ElectionTimes,
     metrics: Metrics,
-    make: Callable[[Metrics], Coroutine[Any, Any, Parts]],
+    make: MakeParts,
 ) -> None:
     """Wait for the Lease, run what `make` returns while it is held, and again, until cancelled.
 
@@ -342,17 +353,17 @@ async def run_elected(
     """
     while True:
         own = Metrics()
+        elector = LeaderElector(client, _LEASE_NAMESPACE, lease, new_identity(), times=times)
 
-        async def lead(own: Metrics = own) -> None:
+        async def lead(own: Metrics = own, fence: LeaseFence = elector.fence) -> None:
             metrics.include(own)
             try:
                 async with asyncio.TaskGroup() as group:
-                    for part in await make(own):
+                    for part in await make(own, fence):
                         group.create_task(part)
             finally:
                 metrics.exclude(own)
 
-        elector = LeaderElector(client, _LEASE_NAMESPACE, lease, new_identity(), times=times)
         try:
             await elector.run(lead)
         except LeadershipLost as error:

@@ -1,19 +1,22 @@
 """API servers and whole clusters on a real etcd: what they say when it fails, and who works when one of them ends."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from tests.etcd_process import EtcdCluster, etcd_cluster, free_ports, make_certificates
 from tests.log_text import log_text
+from tests.objects import pod
 
 from moorage.cli.commands.processes.apiserver import apiserver
 from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.access import Access
-from moorage.client.leader_election import ElectionTimes
+from moorage.client.leader_election import ElectionTimes, LeaderElector
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.model.api_error import ApiError
@@ -21,6 +24,8 @@ from moorage.model.gates import Component, default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.serve.requests.loopback import LoopbackClient
+
+_QUICK = ElectionTimes(4, 3.0, 0.5)
 
 
 def client_of(server: ApiServer) -> HttpClient:
@@ -121,7 +126,13 @@ def test_an_etcd_that_cannot_be_used_is_one_line(what: str, tmp_path: Path) -> N
     assert words.get(what, "need https://") in line
 
 
-def plane_of(etcd: EtcdCluster, directory: Path, pki: Path, nodes: int | None = 2) -> ControlPlane:
+def plane_of(
+    etcd: EtcdCluster,
+    directory: Path,
+    pki: Path,
+    nodes: int | None = 2,
+    election: ElectionTimes = _QUICK,
+) -> ControlPlane:
     settings = Settings(
         dict.fromkeys(Component, default_gates()),
         DEFAULT_CONFIGURATION,
@@ -134,7 +145,7 @@ def plane_of(etcd: EtcdCluster, directory: Path, pki: Path, nodes: int | None = 
         (),
         etcd=etcd.settings(),
         cert_dir=pki,
-        election=ElectionTimes(4, 3.0, 0.5),
+        election=election,
     )
     return ControlPlane(settings)
 
@@ -187,6 +198,50 @@ async def test_of_two_clusters_on_one_etcd_one_works_and_the_other_takes_over(
             await client.close()
         finally:
             await planes[1].stop()
+
+
+@pytest.mark.real_time(loop="uvloop")
+async def test_components_whose_lease_ran_out_write_nothing_until_they_are_elected_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    electors: list[LeaderElector] = []
+
+    class Noted(LeaderElector):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            electors.append(self)
+
+    monkeypatch.setattr("moorage.cluster.control_plane.LeaderElector", Noted)
+    with etcd_cluster(tmp_path / "etcd") as etcd:
+        plane = plane_of(etcd, tmp_path / "one", tmp_path / "pki", election=ElectionTimes(600, 500.0, 0.5))
+        try:
+            await plane.start()
+            assert plane._server is not None
+            client = LoopbackClient(plane._server.api)
+
+            async def leads() -> bool:
+                return all(elector.fence.is_open for elector in electors)
+
+            await until(leads)
+            first = list(electors)
+            assert len(first) == 3
+            for elector in first:
+                elector.fence._now = lambda: time.monotonic() + 700
+            await client.create(KINDS.POD, pod("one"), "default")
+            spec = {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}}
+            template = {"metadata": {"labels": {"app": "web"}}, "spec": pod("any")["spec"]}
+            document = {"metadata": {"name": "web"}, "spec": {**spec, "template": template}}
+            await client.create(KINDS.DEPLOYMENT, document, "default")
+
+            async def are_running() -> bool:
+                pods = (await client.list_all(KINDS.POD, "default")).items
+                return [pod.view.status.phase for pod in pods] == ["Running"] * 2
+
+            await until(are_running)
+            assert all(elector.fence.refused.is_set() for elector in first)
+            assert log_text(caplog).count("Another process may take over") == 3
+        finally:
+            await plane.stop()
 
 
 @pytest.mark.real_time(loop="uvloop")

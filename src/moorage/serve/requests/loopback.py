@@ -23,6 +23,7 @@ from moorage.client.http_wire import (
     render_delete_options,
     render_eviction,
 )
+from moorage.client.lease_fence import LeaseFence
 from moorage.client.protocol import DeletionDemands, Listing, Object, PatchType, Raw, Unreachable, WatchEvent
 from moorage.client.refusals import RefusalLog
 from moorage.model.api_error import ApiError, bad_request, no_such_path
@@ -66,6 +67,7 @@ _VERBS = {
     "APPLY": "patch",
     "DELETE": "delete",
 }
+_READS = frozenset(("GET", "LIST", "WATCH"))
 #: What requests are counted by: verb, version, plural, subresource, whether they name an object, a namespace; the code.
 _Key = tuple[str, str, str, str, bool, bool, int]
 
@@ -73,12 +75,14 @@ _Key = tuple[str, str, str, str, bool, bool, int]
 class LoopbackClient:
     """A `Client` without a network. `component` names the manager of the fields that this client sets.
 
-    With a user, it may do what that user may; without, everything.
+    With a user, it may do what that user may; without, everything. With a fence, every attempt to write asks it first.
     """
 
-    def __init__(self, api: Api, component: str = "client", user: User | None = None) -> None:
+    def __init__(
+        self, api: Api, component: str = "client", user: User | None = None, fence: LeaseFence | None = None
+    ) -> None:
         self.manager = f"moorage-{component}"
-        self._user = user
+        self._user, self._fence = user, fence
         self._refusals = RefusalLog(component)
         self._roles = api.roles
         #: What is allowed for any name in any namespace, and for any name in one.
@@ -270,10 +274,13 @@ class LoopbackClient:
                 self._observe(verb, ref, subresource, code, perf_counter() - started, err)
 
     def _check_allowed(self, verb: str, ref: Ref, subresource: str) -> None:
+        """Raises ApiError 403, LeaseRanOut."""
         if self._user is not None:
             roles = self._roles
             if self._decided_at != roles.generation or (verb, ref.kind, subresource) not in self._allowed:
                 self._authorize(self._user, verb, ref, subresource)
+        if self._fence is not None and verb not in _READS:
+            self._fence.check()
 
     def _authorize(self, user: User, verb: str, ref: Ref, subresource: str) -> None:
         """Raise ApiError 403 if the user may not do it. What is allowed by any name is kept until a role changes."""

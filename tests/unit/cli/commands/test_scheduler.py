@@ -1,6 +1,7 @@
 """`moorage scheduler` against a real API server, over HTTPS."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from tests.objects import node, pod
 
 from moorage.cli.commands.processes.components import scheduler as command
 from moorage.client.kubeconfig.loading import load_access
-from moorage.client.leader_election import ElectionTimes
+from moorage.client.leader_election import ElectionTimes, LeadershipLost
 from moorage.cluster.api_server import ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.components import CannotListen, Process, SchedulerProcess
 from moorage.model.gates import default_gates
@@ -89,6 +90,39 @@ async def test_the_scheduler_binds_pods_records_events_and_releases_its_lease(tm
     await client.create(KINDS.POD, pod("two"), "default")
     assert await _bound(client, "two") == "n1"
     await second.stop()
+    await server.stop()
+
+
+async def test_a_scheduler_that_slept_through_its_lease_binds_nothing_and_stops(tmp_path: Path) -> None:
+    server = await start_api_server(ApiServerSettings(default_gates(), None))
+    client = LoopbackClient(server.api, "test")
+    await client.create(KINDS.NODE, node("n1"))
+    process = _scheduler(server, tmp_path, election=ElectionTimes(lease=600, deadline=500.0, retry=60.0))
+    await process.start()
+    await client.create(KINDS.POD, pod("one"), "default")
+    assert await _bound(client, "one") == "n1"
+    assert process._fence is not None
+    process._fence._now = lambda: time.monotonic() + 700
+    await client.create(KINDS.POD, pod("two"), "default")
+    async with asyncio.timeout(60):
+        lost = await process.failure()
+    assert isinstance(lost, LeadershipLost)
+    assert "the lease kube-system/kube-scheduler ran out 1" in str(lost)
+    await process.stop()
+    two = (await client.get(KINDS.POD, "two", "default")).raw
+    assert "nodeName" not in two["spec"]
+    assert "conditions" not in two["status"]
+    lease = (await client.get(KINDS.LEASE, "kube-scheduler", "kube-system")).raw
+    assert lease["spec"]["holderIdentity"] == ""
+    events = (await client.list_all(KINDS.EVENT, "kube-system")).items
+    messages = [event.raw.get("message", "").partition(" ")[2] for event in events]
+    assert messages == ["became leader", "stopped leading"]
+    await server.stop()
+
+
+async def test_without_an_election_there_is_no_fence(tmp_path: Path) -> None:
+    server = await start_api_server(ApiServerSettings(default_gates(), None))
+    assert _scheduler(server, tmp_path)._fence is None
     await server.stop()
 
 

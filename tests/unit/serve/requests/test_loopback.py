@@ -1,11 +1,14 @@
 """The in-process transport: what it shares, what it does not decode, and what it says when the store fails."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
 
+from moorage.client.lease_fence import LeaseFence, LeaseRanOut
+from moorage.client.protocol import PatchType
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
@@ -98,3 +101,33 @@ async def test_a_closed_store_is_a_server_that_stops(client: LoopbackClient, sto
     assert error.status["details"] == {"retryAfterSeconds": 1}
     assert error.headers == (("Retry-After", "1"),)
     assert "closed" not in error.message
+
+
+_WRITES: dict[str, Callable[[LoopbackClient], Awaitable[Any]]] = {
+    "create": lambda client: client.create(KINDS.CONFIG_MAP, _config_map("d")),
+    "update": lambda client: client.update(KINDS.CONFIG_MAP, _config_map("c")),
+    "patch": lambda client: client.patch(KINDS.CONFIG_MAP, "c", "default", {"data": {"a": "c"}}),
+    "apply": lambda client: client.patch(KINDS.CONFIG_MAP, "c", "default", {}, patch_type=PatchType.APPLY),
+    "scale": lambda client: client.update(KINDS.DEPLOYMENT, _config_map("c"), subresource="scale"),
+    "delete": lambda client: client.delete(KINDS.CONFIG_MAP, "c", "default"),
+    "bind": lambda client: client.bind("default", "c", "u", "n"),
+    "evict": lambda client: client.evict("default", "c"),
+}
+
+
+@pytest.mark.parametrize("write", _WRITES.values(), ids=_WRITES)
+async def test_writes_of_every_verb_are_refused_after_the_lease_ran_out_and_reads_go_on(
+    write: Callable[[LoopbackClient], Awaitable[Any]], client: LoopbackClient, store: _FullDisk
+) -> None:
+    await client.create(KINDS.CONFIG_MAP, _config_map("c"))
+    fence = LeaseFence("kube-system/sched", asyncio.get_running_loop().time)
+    fenced = LoopbackClient(client._api, "test", None, fence)
+    fence.extend(15)
+    await fenced.patch(KINDS.CONFIG_MAP, "c", "default", {"data": {"a": "z"}})
+    await asyncio.sleep(15)
+    before = store.revision
+    with pytest.raises(LeaseRanOut, match=r"the lease kube-system/sched ran out 0\.0 s ago"):
+        await write(fenced)
+    assert store.revision == before
+    assert (await fenced.get(KINDS.CONFIG_MAP, "c", "default")).raw["data"] == {"a": "z"}
+    assert (await fenced.list_all(KINDS.CONFIG_MAP, "default")).items
