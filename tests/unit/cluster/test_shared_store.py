@@ -23,6 +23,7 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import Component, default_gates
 from moorage.model.kinds import KINDS
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
+from moorage.serve.access.bootstrap.policy import CONTROLLERS
 from moorage.serve.requests.loopback import LoopbackClient
 
 _QUICK = ElectionTimes(4, 3.0, 0.5)
@@ -211,7 +212,15 @@ async def test_components_whose_lease_ran_out_write_nothing_until_they_are_elect
             super().__init__(*arguments, **options)
             electors.append(self)
 
+    clients: list[LoopbackClient] = []
+
+    class NotedClient(LoopbackClient):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            clients.append(self)
+
     monkeypatch.setattr("moorage.cluster.control_plane.LeaderElector", Noted)
+    monkeypatch.setattr("moorage.cluster.control_plane.LoopbackClient", NotedClient)
     with etcd_cluster(tmp_path / "etcd") as etcd:
         plane = plane_of(etcd, tmp_path / "one", tmp_path / "pki", election=ElectionTimes(600, 500.0, 0.5))
         try:
@@ -225,6 +234,12 @@ async def test_components_whose_lease_ran_out_write_nothing_until_they_are_elect
             await until(leads)
             first = list(electors)
             assert len(first) == 3
+            users = [client for client in clients if client._user is not None]
+            unfenced = [client.manager for client in users if client._fence is None]
+            assert sorted(unfenced) == [
+                f"moorage-{elector._name}" for elector in sorted(first, key=lambda one: one._name)
+            ]
+            assert len(users) == len(unfenced) + 3 + len(CONTROLLERS)
             for elector in first:
                 elector.fence._now = lambda: time.monotonic() + 700
             await client.create(KINDS.POD, pod("one"), "default")

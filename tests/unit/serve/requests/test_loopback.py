@@ -131,3 +131,26 @@ async def test_writes_of_every_verb_are_refused_after_the_lease_ran_out_and_read
     assert store.revision == before
     assert (await fenced.get(KINDS.CONFIG_MAP, "c", "default")).raw["data"] == {"a": "z"}
     assert (await fenced.list_all(KINDS.CONFIG_MAP, "default")).items
+
+
+async def test_a_second_attempt_is_refused_if_the_lease_ran_out_meanwhile(
+    client: LoopbackClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SlowLook:
+        """Finds, after a while, that a refusal was out of date."""
+
+        def __init__(self, api: Api) -> None: ...
+
+        async def is_worth_it(self, refusal: ApiError) -> bool:
+            await client.create(KINDS.CONFIG_MAP, _config_map("c"))
+            await asyncio.sleep(20)
+            return True
+
+    monkeypatch.setattr("moorage.serve.requests.loopback.SecondLook", SlowLook)
+    fence = LeaseFence("kube-system/sched", asyncio.get_running_loop().time)
+    fence.extend(15)
+    fenced = LoopbackClient(client._api, "test", None, fence)
+    fenced._is_shared = True
+    with pytest.raises(LeaseRanOut, match=r"ran out 5\.0 s ago"):
+        await fenced.delete(KINDS.CONFIG_MAP, "c", "default")
+    assert (await client.get(KINDS.CONFIG_MAP, "c", "default")).name == "c"
