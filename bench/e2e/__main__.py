@@ -92,6 +92,13 @@ def _parser() -> argparse.ArgumentParser:
         help="where the objects are: Moorage's own file, Moorage on etcd, or kube-apiserver and kube-scheduler on "
         "etcd; several are run in turns (default sqlite)",
     )
+    parser.add_argument(
+        "--up-option",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="an option of `moorage up` to measure with, as in --up-option=--enable-admission-plugins=ServiceAccount",
+    )
     parser.add_argument("--no-restart", action="store_true", help="do not measure a start with all the data")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="folder for table.md, and for the data")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE too")
@@ -122,7 +129,9 @@ def _run(options: argparse.Namespace, chosen: list[Workload]) -> tuple[list[Figu
             label = f"{turn + 1}/{options.repeat} {workload.name} on {store}"
             _say(f"{label} …")
             folder, restarts = options.output / "data", not options.no_restart
-            settings = Settings(options.connections, options.patience, restarts, folder, store)
+            settings = Settings(
+                options.connections, options.patience, restarts, folder, store, tuple(options.up_option)
+            )
             try:
                 figures += uvloop.run(_run_once(workload, settings, partial(_say_of, label)))
             except RunFailed as failure:

@@ -36,7 +36,7 @@ _WITH_CLAIMS = (CreateResourceClaims, CreateResourceDriver)
 class Settings(msgspec.Struct, frozen=True):
     """How to run: connections of the client, seconds without progress, whether to restart, where the data is kept.
 
-    `store` is one of `etcd_servers.STORES`.
+    `store` is one of `etcd_servers.STORES`; `up_options` are more options of `moorage up`.
     """
 
     connections: int
@@ -44,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True):
     restart: bool
     folder: Path
     store: str = "sqlite"
+    up_options: tuple[str, ...] = ()
 
 
 def refusal(workload: Workload) -> str:
@@ -64,7 +65,7 @@ async def run(workload: Workload, settings: Settings, say: Callable[[str], None]
     folder = Path(tempfile.mkdtemp(prefix="e2e-", dir=settings.folder))
     server: Server | None = None
     try:
-        server = STORES[settings.store](folder, server_options(workload))
+        server = STORES[settings.store](folder, [*server_options(workload), *settings.up_options])
         return await _run(workload, server, settings, say)
     finally:
         if server is not None:

@@ -112,6 +112,12 @@ def _controllers(_context: click.Context, word: str) -> Iterable[Choice]:
     return [Choice(name) for name in names]
 
 
+def _plugins(_context: click.Context, _word: str) -> Iterable[Choice]:
+    from moorage.cluster.admission_plugins import OPTIONAL_PLUGINS
+
+    return [Choice(name) for name in OPTIONAL_PLUGINS]
+
+
 def _commands(context: click.Context, _word: str) -> Iterable[Choice]:
     """Return the commands of `moorage help`, or those below the ones that are named already."""
     root = context.find_root()
@@ -221,6 +227,7 @@ _SOURCES: dict[str, Callable[[click.Context, str], Iterable[Choice]]] = {
     "CONTEXT|FILE": _contexts,
     "STORY": _stories,
     "CONTROLLER,": _controllers,
+    "PLUGIN,": _plugins,
     "COMMAND": _commands,
     "NODE": _nodes,
     "NODE=KEY=VALUE:EFFECT": _changed_nodes,

@@ -14,6 +14,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
+from moorage.cli.admission_options import chosen_plugins
 from moorage.cli.commands.up import snapshot_plan
 from moorage.cli.options import COMPONENTS, chosen_controllers, etcd_urls, password_in
 from moorage.cli.shared import election_times, gates_of_components, read_configuration, read_devices, say
@@ -112,6 +113,7 @@ def _settings(
         "simulates_storage": values["simulates_storage"],
         "devices": read_devices(tuple(values["devices"]), texts),
         "controllers": chosen_controllers(values["controllers"]),
+        "plugins": chosen_plugins(values["plugins"]),
         "etcd": _etcd(values),
         "cert_dir": Path(values["cert_dir"]) if values["cert_dir"] else None,
         "election": times,

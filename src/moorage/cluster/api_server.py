@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
+from moorage.cluster.admission_plugins import MOUNTS_TOKENS, PROTECTS_STORAGE, TAINTS_NODES
 from moorage.cluster.automatic_snapshots import AutomaticSnapshots, SnapshotPlan
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.health import Phase, health_checks
@@ -80,9 +81,8 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     bind_address: str = "127.0.0.1"
     port: int = 0
     collects_garbage: bool = False
-    taints_new_nodes: bool = False
-    protects_storage: bool = False
-    mounts_tokens: bool = False
+    #: Those of `admission_plugins` that run.
+    plugins: frozenset[str] = frozenset()
     prefers_port: bool = False
     tokens: TokenSettings = TokenSettings()
     #: The file with the key that signs tokens, if it is not the cluster's own, and those with keys that verify them.
@@ -241,9 +241,9 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             settings.gates,
             clock=time.time,
             collects_garbage=settings.collects_garbage,
-            taints_new_nodes=settings.taints_new_nodes,
-            protects_storage=settings.protects_storage,
-            mounts_tokens=settings.mounts_tokens,
+            taints_new_nodes=TAINTS_NODES in settings.plugins,
+            protects_storage=PROTECTS_STORAGE in settings.plugins,
+            mounts_tokens=MOUNTS_TOKENS in settings.plugins,
             metrics=ApiServerMetrics(metrics),
             fixed_tokens={credentials.token: ADMIN} if credentials.token else {},
             token_settings=settings.tokens,

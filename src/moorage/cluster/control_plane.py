@@ -20,6 +20,7 @@ from moorage.client.event_sender import EventSender
 from moorage.client.leader_election import ElectionTimes, LeaderElector, LeadershipLost, new_identity
 from moorage.client.lease_fence import LeaseFence
 from moorage.client.protocol import Client
+from moorage.cluster.admission_plugins import PROTECTS_STORAGE, TAINTS_NODES
 from moorage.cluster.api_server import DEFAULT_MODE, ApiServer, ApiServerSettings, start_api_server
 from moorage.cluster.automatic_snapshots import SnapshotPlan
 from moorage.cluster.event_loop import first_failure
@@ -105,19 +106,25 @@ class Settings(msgspec.Struct, frozen=True):
     ha: HaSettings | None = None
     election: ElectionTimes = ElectionTimes()
     snapshot_plan: SnapshotPlan | None = None
+    #: Those of `admission_plugins` that run whatever the controllers are.
+    plugins: frozenset[str] = frozenset()
 
 
 class AdmissionNeeds(NamedTuple):
-    """What admission may begin because a controller ends it; see `Api`."""
+    """What admission may begin because a controller ends it, see `Api`; `plugins` has those of the settings too."""
 
     collects_garbage: bool
-    taints_new_nodes: bool
-    protects_storage: bool
+    plugins: frozenset[str]
 
 
 def admission_needs(settings: Settings) -> AdmissionNeeds:
     controllers = {row.name for row in chosen(settings.controllers, simulated=settings.simulates)}
-    return AdmissionNeeds(_GARBAGE_COLLECTOR in controllers, _NODE_LIFECYCLE in controllers, controllers >= _PROTECTION)
+    plugins = set(settings.plugins)
+    if _NODE_LIFECYCLE in controllers:
+        plugins.add(TAINTS_NODES)
+    if controllers >= _PROTECTION:
+        plugins.add(PROTECTS_STORAGE)
+    return AdmissionNeeds(_GARBAGE_COLLECTOR in controllers, frozenset(plugins))
 
 
 #: The nodes of a cluster that has none and is told nothing of them.
@@ -186,8 +193,7 @@ class ControlPlane:
                 settings.bind_address,
                 settings.port,
                 collects_garbage=needs.collects_garbage,
-                taints_new_nodes=needs.taints_new_nodes,
-                protects_storage=needs.protects_storage,
+                plugins=needs.plugins,
                 prefers_port=settings.prefers_port,
                 authorization_mode=settings.authorization_mode,
                 policy_file=settings.policy_file,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from moorage.cli.admission_options import admission_plugins_option
 from moorage.cli.options import (
     ETCD_PARAMETERS,
     Command,
@@ -200,6 +201,7 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
 @simulate_storage_option(default=True)
 @config_option
 @controllers_option
+@admission_plugins_option
 @gates_option
 @component_gates_options
 @quiet_log_options

@@ -75,10 +75,8 @@ class Commands:
             command += ["--authorization-policy-file", str(settings.policy_file)]
         needs = admission_needs(settings)
         command.append(f"--enable-garbage-collector={str(needs.collects_garbage).lower()}")
-        if needs.taints_new_nodes:
-            command += ["--enable-admission-plugins", "TaintNodesByCondition"]
-        if needs.protects_storage:
-            command += ["--enable-admission-plugins", "StorageObjectInUseProtection"]
+        if needs.plugins:
+            command += ["--enable-admission-plugins", ",".join(sorted(needs.plugins))]
         return command + self._gates(Component.API_SERVER)
 
     def scheduler(self) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from moorage.cli.admission_options import admission_plugins_option, chosen_plugins
 from moorage.cli.commands.up import data_options, snapshot_plan, stored_in
 from moorage.cli.options import (
     Command,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from moorage.store.etcd.settings import EtcdSettings
 
 _CANNOT_START = 1
-_TAINTS_NODES, _PROTECTS_STORAGE = "TaintNodesByCondition", "StorageObjectInUseProtection"
-_MOUNTS_TOKENS = "ServiceAccount"
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
@@ -222,18 +221,7 @@ def certificate_options(function: Command) -> Command:
     metavar="DURATION",
     help="The longest that a token may be valid, such as 24h: from an hour to 2^32 seconds.",
 )
-@click.option(
-    "--enable-admission-plugins",
-    "plugins",
-    multiple=True,
-    type=click.Choice([_TAINTS_NODES, _PROTECTS_STORAGE, _MOUNTS_TOKENS]),
-    help=(
-        "Also run this admission plugin; repeatable. Nodes then begin as not ready, until the node "
-        "lifecycle controller has seen them; volumes and claims are kept while in use, until the "
-        "protection controllers release them; pods get a volume with the token of their service account, "
-        "which must exist."
-    ),
-)
+@admission_plugins_option
 @gates_option
 @log_options
 def apiserver(
@@ -294,9 +282,7 @@ def apiserver(
         bind_address,
         port,
         collects_garbage,
-        taints_new_nodes=_TAINTS_NODES in plugins,
-        protects_storage=_PROTECTS_STORAGE in plugins,
-        mounts_tokens=_MOUNTS_TOKENS in plugins,
+        plugins=chosen_plugins(plugins),
         authorization_mode=authorization_mode,
         policy_file=Path(policy_file) if policy_file else None,
         tokens=_token_settings(issuers, audiences, max_expiration),
