@@ -160,9 +160,11 @@ def test_a_claim_that_keeps_its_only_pod_from_all_nodes_is_deallocated() -> None
     assert "deallocation of ResourceClaim completed" in action.message
 
 
-def test_a_claim_that_others_use_stays_allocated() -> None:
+@pytest.mark.parametrize("users", [["q"], ["p", "q"], ["q", "p"], ["p", "p"], ["q", "q"]])
+def test_a_claim_that_others_use_or_that_lists_its_pod_twice_stays_allocated(users: list[str]) -> None:
     world = World("a", "b")
-    world.claim("c", {**allocated("gone"), "reservedFor": [{"resource": "pods", "name": "q", "uid": "uid-q"}]})
+    consumers = [{"resource": "pods", "name": name, "uid": f"uid-{name}"} for name in users]
+    world.claim("c", {**allocated("gone"), "reservedFor": consumers})
     world.pod("p", "c")
     action = no_node(world)
     assert action.claim is None
