@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime
+import json
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,17 @@ async def test_with_files_for_everything_nothing_of_the_clusters_own_is_accepted
         assert clients.issued.certificate.decode().splitlines()[1] in published.value.decode()
     finally:
         await server.stop()
+
+
+@pytest.mark.real_time(loop="uvloop")
+async def test_the_core_root_says_where_the_server_is() -> None:
+    server = await start_api_server(ApiServerSettings(default_gates(), None))
+    try:
+        login = server.login()
+        client = client_of(login)
+        versions = json.loads(await client.get_path("/api"))
+        await client.close()
+    finally:
+        await server.stop()
+    address = login.server.removeprefix("https://")
+    assert versions["serverAddressByClientCIDRs"] == [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]

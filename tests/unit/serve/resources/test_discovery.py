@@ -44,6 +44,17 @@ def test_the_roots() -> None:
     }
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:6443", "[::1]:443", ""])
+def test_the_core_root_has_the_address_of_the_server(address: str) -> None:
+    answer = answer_discovery("/api", "application/json", EVERYTHING, address)
+    assert answer is not None
+    assert json.loads(answer.body) == {
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}] if address else [],
+    }
+
+
 @pytest.mark.parametrize(
     "path", ["/", "/api/v2", "/apis/x", "/apis/apps/v2", "/apis/apps/v1/pods", "/apis//v1", "/healthz"]
 )
