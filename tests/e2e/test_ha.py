@@ -12,6 +12,7 @@ from tests.e2e.kubectl import Kubectl
 from tests.e2e.up_process import UpProcess
 
 QUICK = ("--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=5s", "--leader-elect-retry-period=500ms")
+TOKENS = "--enable-admission-plugins=ServiceAccount"
 ALL = {"etcd": 3, "apiserver": 3, "scheduler": 3, "controller-manager": 3, "kubelet": 1}
 
 
@@ -57,7 +58,7 @@ def test_a_deployment_rolls_out_while_one_process_after_the_other_is_killed(tmp_
 
 def test_a_kept_cluster_is_there_again_and_nothing_outlives_its_supervisor(tmp_path: Path) -> None:
     kept = ("--data-dir", str(tmp_path / "data"))
-    with UpProcess(tmp_path, "--ha", "1", "--nodes", "1", *kept, *QUICK) as up:
+    with UpProcess(tmp_path, "--ha", "1", "--nodes", "1", *kept, *QUICK, TOKENS) as up:
         kubectl = Kubectl(up.kubeconfig, tmp_path)
         kubectl("create configmap one --from-literal=a=b")
         children = children_of(up.pid)
@@ -65,6 +66,10 @@ def test_a_kept_cluster_is_there_again_and_nothing_outlives_its_supervisor(tmp_p
         up.kill()
         until(lambda: not any(is_running(child.pid) for child in children))
     with UpProcess(tmp_path, *kept) as up:
-        assert Kubectl(up.kubeconfig, tmp_path)("get configmap one -o jsonpath='{.data.a}'").out.strip("'") == "b"
+        kubectl = Kubectl(up.kubeconfig, tmp_path)
+        assert kubectl("get configmap one -o jsonpath='{.data.a}'").out.strip("'") == "b"
+        kubectl("run with-token --image=nginx")
+        volumes = kubectl("get pod with-token -o jsonpath='{.spec.volumes[*].name}'").out.strip("'")
+        assert volumes.startswith("kube-api-access-"), "the option is remembered, and every API server is given it"
         assert Counter(child.kind for child in children_of(up.pid)) == dict.fromkeys(ALL, 1)
         assert up.terminate() == 0

@@ -67,6 +67,8 @@ def completed(line: str) -> list[str]:
         ("lint --select cel-con", ["cel-constant"]),
         ("lint --ignore cel-constant,rejec", ["cel-constant,rejected"]),
         ("up --controllers *,-taint", ["*,-taint-eviction-controller"]),
+        ("up --enable-admission-plugins Serv", ["ServiceAccount"]),
+        ("apiserver --enable-admission-plugins ServiceAccount,Ta", ["ServiceAccount,TaintNodesByCondition"]),
         ("demo gpu-t", ["gpu-tiers", "<dir>"]),
         ("demo gpu-tiers --ke", ["--keep"]),
         ("lint -- --sel", ["<file>"]),

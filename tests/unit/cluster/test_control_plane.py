@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from moorage.cli.commands.up import command, stored_in
 from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
+from moorage.cluster.admission_plugins import MOUNTS_TOKENS
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings
 from moorage.cluster.kept.places import default_data_dir
@@ -81,6 +82,24 @@ async def test_without_simulation_nodes_are_somebody_elses(tmp_path: Path) -> No
         await client.close()
     finally:
         await plane.stop()
+
+
+@pytest.mark.parametrize("plugins", [frozenset(), frozenset({MOUNTS_TOKENS})], ids=["off", "on"])
+async def test_pods_get_tokens_where_the_plugin_is_enabled(plugins: frozenset[str], tmp_path: Path) -> None:
+    plane = ControlPlane(_settings(None, tmp_path / "kubeconfig", plugins=plugins))
+    await plane.start()
+    try:
+        client = HttpClient(load_access(str(tmp_path / "kubeconfig")))
+        spec = {"containers": [{"name": "a", "image": "a"}]}
+        await client.create(KINDS.POD, {"metadata": {"name": "p"}, "spec": spec}, "default")
+        pod = (await client.get(KINDS.POD, "p", "default")).raw
+        await client.close()
+    finally:
+        await plane.stop()
+    volumes = [volume["name"] for volume in pod["spec"].get("volumes", ())]
+    mounts = [mount["name"] for mount in pod["spec"]["containers"][0].get("volumeMounts", ())]
+    assert mounts == volumes
+    assert [name.startswith("kube-api-access-") for name in volumes] == [True] * len(plugins)
 
 
 async def test_all_examples_can_be_loaded_at_once(tmp_path: Path) -> None:

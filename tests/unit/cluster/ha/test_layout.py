@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from moorage.cli.commands.up import command
-from moorage.client.leader_election import ElectionTimes
+from moorage.cluster.admission_plugins import MOUNTS_TOKENS
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import Settings
 from moorage.cluster.ha.commands import Commands, child_environment, gates_text
@@ -86,14 +86,12 @@ def test_a_free_port_is_never_one_of_the_excluded_ports() -> None:
     assert free_port(range(port, port + 1)) != port
 
 
-def commands(directory: Path) -> Commands:
+def commands(directory: Path, plugins: frozenset[str] = frozenset()) -> Commands:
     gates = dict.fromkeys(Component, default_gates()) | {
         Component.SCHEDULER: gates_from({"TaintTolerationComparisonOperators": True})
     }
     ha = HaSettings(3, scheduler_config="x", devices=("gpu=1", "/a.yaml"), device_files={"/a.yaml": "y"})
-    settings = Settings(
-        gates, DEFAULT_CONFIGURATION, 3, True, None, "127.0.0.1", 0, None, (), ha=ha, election=ElectionTimes()
-    )
+    settings = Settings(gates, DEFAULT_CONFIGURATION, 3, True, None, "127.0.0.1", 0, None, (), ha=ha, plugins=plugins)
     return Commands(settings, ha, Members((1, 2, 3), (4, 5, 6), "token"), directory, "/bin/etcd")
 
 
@@ -117,6 +115,16 @@ def test_command_lines_say_everything(tmp_path: Path) -> None:
     assert f"--config {tmp_path}/components/scheduler.yaml" in scheduler
     assert "garbage-collector-controller" in " ".join(made.controller_manager())
     assert f"--devices gpu=1 --devices {tmp_path}/components/devices-1.yaml" in " ".join(made.kubelet(3))
+
+
+def test_api_servers_run_the_plugins_of_the_option_and_those_that_controllers_need(tmp_path: Path) -> None:
+    for plugins, expected in (
+        (frozenset[str](), "StorageObjectInUseProtection,TaintNodesByCondition"),
+        (frozenset({MOUNTS_TOKENS}), "ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition"),
+    ):
+        words = commands(tmp_path, plugins).api_server("apiserver-1", 7, "")
+        assert words.count("--enable-admission-plugins") == 1
+        assert words[words.index("--enable-admission-plugins") + 1] == expected
 
 
 def test_children_have_no_settings_of_their_own() -> None:
