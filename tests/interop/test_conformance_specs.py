@@ -1,10 +1,8 @@
 """Kubernetes' own Conformance specs pass on `moorage up`, but for those that need a container that runs."""
 
 from tests.interop.binaries import E2E_TEST, KUBECTL, needs
-from tests.interop.cluster_user import ClusterUser
-from tests.interop.clusters import NODES, start_kubelets, start_moorage
+from tests.interop.clusters import start_moorage
 from tests.interop.conformance_specs import Result, all_specs, left_out, results_in, start_specs
-from tests.interop.our_server import OurServer
 from tests.interop.programs import Programs
 
 pytestmark = needs(E2E_TEST, KUBECTL)
@@ -27,12 +25,9 @@ def test_all_but_those_that_need_containers_pass(programs: Programs) -> None:
 
 
 def test_pods_get_tokens_where_the_plugin_is_enabled(programs: Programs) -> None:
-    server = OurServer(programs, "--enable-admission-plugins=ServiceAccount")
-    programs.moorage("controller-manager", f"--kubeconfig={server.kubeconfig}", "--metrics-port=-1")
-    start_kubelets(programs, server.kubeconfig)
-    ClusterUser(server.kubeconfig, programs.directory / "user").nodes_ready(NODES)
+    kubeconfig = start_moorage(programs, "--enable-admission-plugins=ServiceAccount")
     folder = programs.directory / "specs"
-    start_specs(folder, server.kubeconfig, [_WITH_TOKENS]).wait()
+    start_specs(folder, kubeconfig, [_WITH_TOKENS]).wait()
     assert results_in(folder) == [Result(_WITH_TOKENS, "passed", "")]
 
 
