@@ -22,13 +22,20 @@ PATIENCE = 120.0
 
 
 def played(
-    folder: Path, *operations: dict[str, Any], restart: bool = False, patience: float = PATIENCE, **case: Any
+    folder: Path,
+    *operations: dict[str, Any],
+    restart: bool = False,
+    patience: float = PATIENCE,
+    up_options: tuple[str, ...] = (),
+    **case: Any,
 ) -> tuple[list[Figures], list[str]]:
     """The figures of the operations, and what was said meanwhile."""
     workload = read_workload(folder, *operations, **case)
     assert not refusal(workload)
     said: list[str] = []
-    settings = Settings(connections=4, patience=patience, restart=restart, folder=folder / "data")
+    settings = Settings(
+        connections=4, patience=patience, restart=restart, folder=folder / "data", up_options=up_options
+    )
     figures = uvloop.run(run(workload, settings, said.append))
     assert list((folder / "data").iterdir()) == [], "nothing is left behind"
     return figures, said
@@ -130,6 +137,11 @@ def test_the_configuration_and_the_gates_reach_the_server(tmp_path: Path) -> Non
     gates = {"TaintTolerationCEL": True, "SchedulerQueueingHints": True}
     (figures,), _ = played(tmp_path, nodes(1), measured(1), schedulerConfigPath="scheduler.yaml", featureGates=gates)
     assert figures.scheduled == 1
+
+
+def test_options_of_up_reach_the_server(tmp_path: Path) -> None:
+    with pytest.raises(RunFailed, match="'Unknown' is not one of TaintNodesByCondition"):
+        played(tmp_path, nodes(1), measured(1), up_options=("--enable-admission-plugins=Unknown",))
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
