@@ -5,14 +5,17 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
+from tests.log_text import log_text
 from tests.slow_client import SlowClient
 from tests.unit.control.workloads import only_replica_sets, replica_set
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import run_virtual
+from tests.virtual_time import VirtualTimeLoop, run_virtual
 
+from moorage.client.lease_fence import LeaseFence
 from moorage.client.protocol import Client, NotSent, Object, Unreachable, WatchEvent
 from moorage.control.framework.work_queue import FIRST_DELAY, WorkQueue
 from moorage.model.kinds import KINDS, Kind
+from moorage.serve.requests.loopback import LoopbackClient
 
 Raw = dict[str, Any]
 
@@ -114,3 +117,27 @@ def test_keys_go_on_soon_after_the_server_is_back() -> None:
     story = _Story([False] * 17, does=False)
     run_virtual(story.play())
     assert story.counts[-1] == 4
+
+
+async def test_controllers_that_slept_through_their_lease_create_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualTimeLoop)
+    fence = LeaseFence("kube-system/kube-controller-manager", loop.time)
+
+    def connect(client: Client) -> Client:
+        assert isinstance(client, LoopbackClient)
+        return LoopbackClient(client._api, "controller-manager", None, fence)
+
+    async with VirtualCluster.running(only_replica_sets, connect=connect) as cluster:
+        fence.extend(loop.time() + 15)
+        await cluster.client.create(KINDS.REPLICA_SET, replica_set("web", 2))
+        await cluster.settle(1)
+        assert len(await cluster.all(KINDS.POD, "default")) == 2
+        loop.pause(20)
+        await cluster.client.patch(KINDS.REPLICA_SET, "web", "default", {"spec": {"replicas": 6}})
+        await cluster.settle(1)
+        assert len(await cluster.all(KINDS.POD, "default")) == 2
+    assert fence.refused.is_set()
+    assert "The Lease has run out" in log_text(caplog)
+    assert "the lease kube-system/kube-controller-manager ran out" in log_text(caplog)
+    assert "cannot be reached" not in log_text(caplog)

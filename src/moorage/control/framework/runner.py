@@ -18,6 +18,7 @@ from typing import Protocol
 import msgspec
 
 from moorage.client.informer import Delta, Informer
+from moorage.client.lease_fence import LeaseRanOut
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
 from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller
@@ -273,7 +274,8 @@ class Runner:
         except ApiError as error:
             return self._refused(key, action, error, refusals)
         except Unreachable as error:
-            _LOG.warning("The API server cannot be reached", controller=self.controller.name, err=str(error))
+            event = "The Lease has run out" if isinstance(error, LeaseRanOut) else "The API server cannot be reached"
+            _LOG.warning(event, controller=self.controller.name, err=str(error))
             self._note_unreached(key, error)
             if isinstance(action, Create | Delete) and not isinstance(error, NotSent):
                 self._uncertain.add(key, action)
