@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from moorage.library.manifests import MoorageError
     from moorage.library.planning import Plan, explain, plan
 
-__version__ = "0.9.0"
+__version__ = "0.10.0"
 
 __all__ = [
     "Cluster",
