@@ -182,6 +182,7 @@ KUBELETS = st.sampled_from(
 )
 
 
+SHUTDOWN = "simulate.moorage.dev/shutdown"
 SHUTDOWN_PERIODS = st.sampled_from(["", "true", "0=7s,1000=3s", "5=0s", "unreadable"])
 
 
@@ -194,10 +195,13 @@ def nodes(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -> Raw:
     if Dimension.DECLARED_FEATURES in dimensions:
         drawn["status"] |= draw(KUBELETS)
     if Dimension.SHUTDOWNS in dimensions and (periods := draw(SHUTDOWN_PERIODS)):
-        drawn["metadata"]["annotations"] = {"simulate.moorage.dev/shutdown": periods}
+        drawn["metadata"]["annotations"] = {SHUTDOWN: periods}
     if Dimension.UNREADY_NODES not in dimensions:
         return drawn
-    return observed(drawn, *draw(st.sampled_from(CONDITIONS)))
+    seen = observed(drawn, *draw(st.sampled_from(CONDITIONS)))
+    if "=" in seen["metadata"].get("annotations", {}).get(SHUTDOWN, "") and draw(st.booleans()):
+        seen["status"]["conditions"][0] |= {"reason": "KubeletNotReady", "message": "node is shutting down"}
+    return seen
 
 
 def observed(drawn: Raw, is_ready: str, heard: str) -> Raw:
@@ -271,6 +275,9 @@ def workloads(draw: st.DrawFn, kind: str, name: str, where: str, dimensions: fro
     drawn = workload(kind, name, draw(POD_CPUS), draw(pod_fields(dimensions)))
     spec = drawn["spec"]
     spec["template"]["spec"] = contained(spec["template"]["spec"])
+    if kind == "DaemonSet" and Dimension.SHUTDOWNS in dimensions and draw(st.booleans()):
+        # Its pods go to nodes that shut down, and are refused again and again.
+        spec["template"]["spec"]["tolerations"] = [{"operator": "Exists"}]
     if kind == "Job":
         spec |= {"parallelism": draw(st.integers(1, 2)), "backoffLimit": 2}
         spec["template"]["metadata"]["labels"] = {"app": name}
@@ -300,7 +307,8 @@ def running_pods(draw: st.DrawFn, name: str, dimensions: frozenset[Dimension]) -
         }
         drawn["spec"]["priority"] = draw(st.sampled_from([0, 1000]))
         unready = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
-        drawn["spec"]["tolerations"] = [*drawn["spec"]["tolerations"], unready]
+        tolerated: list[Raw] = draw(st.sampled_from([[], [unready], [{**unready, "tolerationSeconds": 4}]]))
+        drawn["spec"]["tolerations"] = [*drawn["spec"]["tolerations"], *tolerated]
     return made_before(drawn)
 
 
@@ -341,9 +349,9 @@ def kinds_in_places(draw: st.DrawFn, dimensions: frozenset[Dimension]) -> list[t
     plan has them in the order in which controllers make them. Here both are the same.
     """
     known = [kind for kind in _KINDS if kind != "Job" or Dimension.JOBS in dimensions]
-    if Dimension.SHUTDOWNS in dimensions:  # a node that shuts down refuses daemon pods again and again
-        known.remove("DaemonSet")
     chosen = draw(st.lists(st.tuples(places(dimensions), st.sampled_from(known)), min_size=1, max_size=2))
+    if Dimension.SHUTDOWNS in dimensions and "DaemonSet" in {kind for _, kind in chosen}:
+        chosen = [pair for pair in chosen if pair[1] == "DaemonSet"][:1]  # its pods follow the nodes' first reports
     if Dimension.QUOTAS in dimensions:  # nor which of two workloads takes the last of a quota
         chosen = [pair for pair in chosen if pair[1] == "Pod"] or chosen[:1]
     kinds = sorted((kind for _, kind in chosen), key=_KINDS.index)
@@ -364,7 +372,9 @@ def worlds(draw: st.DrawFn, dimensions: frozenset[Dimension] = frozenset()) -> W
         documents.append(widget("small", draw(st.sampled_from([1, 5, "x"])), draw(places(dimensions))))
     documents += [draw(nodes(name, dimensions)) for name in NODES]
     if Dimension.RUNNING_PODS in dimensions:
-        documents += [draw(running_pods(f"r{number}", dimensions)) for number in range(draw(st.integers(0, 2)))]
+        are_many = Dimension.SHUTDOWNS in dimensions and Dimension.QUOTAS not in dimensions
+        counts = st.integers(2, 4) if are_many else st.integers(0, 2)
+        documents += [draw(running_pods(f"r{number}", dimensions)) for number in range(draw(counts))]
     if Dimension.TIMED_PODS in dimensions:
         documents += [draw(timed_pods(f"t{number}", dimensions)) for number in range(draw(st.integers(1, 3)))]
     for number, (where, kind) in enumerate(draw(kinds_in_places(dimensions))):

@@ -31,6 +31,7 @@ GROUPS = {
     "skewed gates": (Dimension.EVICTING_TAINTS, Dimension.SKEWED_GATES, Dimension.NODE_NAMES),
     "nodes that are not ready": (Dimension.UNREADY_NODES, Dimension.RUNNING_PODS),
     "nodes that shut down": (Dimension.SHUTDOWNS, Dimension.RUNNING_PODS, Dimension.NODE_NAMES),
+    "nodes that shut down or are not ready": (Dimension.SHUTDOWNS, Dimension.UNREADY_NODES, Dimension.RUNNING_PODS),
     "declared features": (Dimension.DECLARED_FEATURES, Dimension.NODE_NAMES),
     "everything": tuple(Dimension),
 }
@@ -134,11 +135,15 @@ def test_a_plan_that_does_not_note_a_missing_priority_class_is_noticed() -> None
     assert_notices(lambda: law_of_one_truth((Dimension.PRIORITIES,), careless))
 
 
-def test_evictions_at_other_times_are_noticed() -> None:
+@pytest.mark.parametrize("dimension", [Dimension.EVICTING_TAINTS, Dimension.SHUTDOWNS])
+def test_evictions_at_other_times_are_noticed(dimension: Dimension) -> None:
     def careless(world: World, seconds: float) -> Picture:
         picture = picture_of_plan(world, seconds)
-        late = [line._replace(seconds=line.seconds and line.seconds + 1) for line in picture.lines.elements()]
+        late = [
+            line._replace(seconds=None if line.seconds is None else line.seconds + 1)
+            for line in picture.lines.elements()
+        ]
         picture.lines = Counter(late)
         return picture
 
-    assert_notices(lambda: law_of_one_truth((Dimension.EVICTING_TAINTS, Dimension.RUNNING_PODS), careless))
+    assert_notices(lambda: law_of_one_truth((dimension, Dimension.RUNNING_PODS), careless))

@@ -12,6 +12,7 @@ from moorage.model.kubernetes_version import KUBERNETES_VERSION
 from moorage.model.schema.conversion import convert_view
 from moorage.model.text.readers import reads_text
 from moorage.model.types.node import Node
+from moorage.model.well_known.annotations import SIMULATED_SHUTDOWN
 from moorage.model.well_known.labels import ARCH, BETA_ARCH, BETA_OS, HOSTNAME, OS, REGION, ZONE
 from moorage.run.shutdown import NOT_READY
 
@@ -78,6 +79,16 @@ def _expected(shuts_down: bool) -> tuple[tuple[str, str, str, str], ...]:
 def ready_status(node: Node, now: float, *, shuts_down: bool) -> Raw:
     """Return the conditions of a node that begins to shut down, or comes back."""
     return {"conditions": _conditions(node, now, _expected(shuts_down))}
+
+
+def reports_shutdown(annotations: Mapping[str, str], status: str, reason: str, message: str) -> bool:
+    """Return whether the condition Ready of a node is that of a shutdown by annotation."""
+    return SIMULATED_SHUTDOWN in annotations and (status, reason, message) == ("False", *NOT_READY)
+
+
+def stays_unready(annotations: Mapping[str, str], status: str, reason: str, message: str) -> bool:
+    """Return whether a node that comes from another cluster with this condition Ready is not to become ready here."""
+    return status != "True" and not reports_shutdown(annotations, status, reason, message)
 
 
 def is_of_another_kubelet(node: Node) -> bool:

@@ -18,7 +18,7 @@ from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, OLDER_VERSIONS, Kind
 from moorage.model.schema.conversion import ConversionError, convert_view
-from moorage.run.node_objects import SIMULATOR, SIMULATOR_LABEL, STOPPED
+from moorage.run.node_objects import SIMULATOR, SIMULATOR_LABEL, STOPPED, stays_unready
 from moorage.serve.cluster.bootstrap import TOKEN_TRACKING
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
@@ -186,7 +186,7 @@ def _without_absent_owners(api: Api, item: _Item, owners: set[str], orphans: Cou
 
 
 def _as_simulated(kind: Kind, raw: Raw) -> Raw:
-    """Let a node that is not ready stay so, and one of another simulator be simulated here."""
+    """Let a node that is not ready stay so, unless its shutdown is simulated; simulate one of another simulator."""
     if kind is not KINDS.NODE:
         return raw
     metadata = dict(raw["metadata"])
@@ -195,12 +195,13 @@ def _as_simulated(kind: Kind, raw: Raw) -> Raw:
         del labels[SIMULATOR_LABEL]
         metadata["labels"] = labels
     conditions = (raw.get("status") or {}).get("conditions") or []
-    if any(
-        condition.get("type") == "Ready" and condition.get("status") != "True"
+    annotations = metadata.get("annotations") or {}
+    if isinstance(annotations, dict) and any(
+        stays_unready(annotations, *(condition.get(field, "") for field in ("status", "reason", "message")))
         for condition in conditions
-        if isinstance(condition, dict)
+        if isinstance(condition, dict) and condition.get("type") == "Ready"
     ):
-        metadata["annotations"] = {**(metadata.get("annotations") or {}), STOPPED: "true"}
+        metadata["annotations"] = {**annotations, STOPPED: "true"}
     return {**raw, "metadata": metadata}
 
 

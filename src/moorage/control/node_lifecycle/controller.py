@@ -4,7 +4,8 @@ labelReconcileInfo, tryUpdateNodeHealth in pkg/controller/nodelifecycle.
 Keys: a node's name, and "" for the pulse, which finds silent nodes, updates the zones and grants NoExecute taints every
 few seconds. Silence is measured by the controller's own clock since the last heartbeat. Differs: NoExecute taints of a
 node that is still down survive a restart of the controller; after a pause of the controller or a jump of the clock,
-silence is measured again; durations are only in the work queue's metrics.
+silence is measured again; durations are only in the work queue's metrics; nodes are judged a tenth of a second after
+one became not ready, not at the next monitor period, and new ones once all have reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -146,6 +147,9 @@ class NodeLifecycleController(Controller):
         self._tainting: set[str] = set()
         self._last_pulse: float | None = None
         self._decides_after = 0.0
+        self._has_turned = False  # whether a node has become not ready since the last pulse
+        self._judges_at: float | None = None
+        self._begun_at: float | None = None  # when there were nodes again
         self._add_metrics(context.metrics)
 
     def concerns(self, kind: Kind, old: Object | None, new: Object | None, world: World) -> Iterable[str]:
@@ -194,7 +198,7 @@ class NodeLifecycleController(Controller):
 
     def _pulse(self, world: World, now: float) -> Plan:
         if not world.count(KINDS.NODE):
-            self._last_pulse = None
+            self._last_pulse = self._begun_at = None
             return Plan()
         self._note_heard(now)
         overdue = {node.name for node in world.all(KINDS.NODE) if self._is_silent(node.view, now)} - self._unknown
@@ -205,6 +209,8 @@ class NodeLifecycleController(Controller):
         if overdue and now < self._decides_after:
             # The state of the zones is known once all silent nodes are marked Unknown.
             return Plan(again_after=_SOON, wakes=tuple(sorted(news)))
+        if (rest := self._seconds_until_judged(world, now)) > 0:
+            return Plan(again_after=rest)
         change = self.zones.update(now)
         wakes: list[str] = []
         if change is ClusterChange.ENTERED:
@@ -220,6 +226,24 @@ class NodeLifecycleController(Controller):
         return Plan(
             again_after=MONITOR_SECONDS if wait is None else min(wait, MONITOR_SECONDS), wakes=(*wakes, *granted)
         )
+
+    def _seconds_until_judged(self, world: World, now: float) -> float:
+        """Return how long to wait, so that nodes which become not ready at the same time are judged together.
+
+        Nodes of a cluster that begins are waited for until all have reported, at most for a monitor period.
+        """
+        if self._begun_at is None:
+            self._begun_at = now
+        if self._has_turned and self._judges_at is None:
+            self._judges_at = now + _SOON
+        self._has_turned = False
+        if self._judges_at is not None and now < self._judges_at:
+            return self._judges_at - now
+        self._judges_at = None
+        if self.zones.are_judged or now >= self._begun_at + MONITOR_SECONDS:
+            return 0.0
+        have_reported = all(node_ready_condition(node.view) is not None for node in world.all(KINDS.NODE))
+        return 0.0 if have_reported else _SOON
 
     def _note_heard(self, now: float) -> None:
         last, self._last_pulse = self._last_pulse, now
@@ -263,8 +287,15 @@ class NodeLifecycleController(Controller):
         actions += self._change(found, wanted, now)
         if name in self._unknown:
             actions += _pods_not_ready(world, name, now)
-        wakes = (PULSE,) if wanted is not None and not wanted[1] and self.zones.want(name) else ()
-        return Plan(tuple(actions), wakes=wakes)
+        if wanted is None or wanted[1] or not self._want(node):
+            return Plan(tuple(actions))
+        self._has_turned = True
+        return Plan(tuple(actions), wakes=(PULSE,))
+
+    def _want(self, node: Node) -> bool:
+        """Queue a node for its NoExecute taint. Return whether it is new."""
+        ready = node_ready_condition(node)
+        return self.zones.want(node.metadata.name, (seconds_of(ready.lastTransitionTime) if ready else None) or 0.0)
 
     def _wanted_taint(self, node: Node) -> tuple[str, bool] | None:
         """Return the NoExecute taint to have and whether it is granted; None for neither."""
@@ -275,7 +306,7 @@ class NodeLifecycleController(Controller):
             self.zones.drop(name)
             self._granted.discard(name)
             if status in (FALSE, UNKNOWN):
-                self.zones.want(name)
+                self._want(node)
             return None
         key, opposite = (NOT_READY, UNREACHABLE) if status == FALSE else (UNREACHABLE, NOT_READY)
         if has_taint(node, key, NO_EXECUTE) or has_taint(node, opposite, NO_EXECUTE):

@@ -1,7 +1,8 @@
 """Rate limit of NoExecute taints by zone: slower if many nodes of a zone are down, none if all nodes are.
 
 If every node is down, the controller is probably cut off itself. Kubernetes: handleDisruption, ComputeZoneState,
-RateLimitedTimedQueue.
+RateLimitedTimedQueue. Differs: first comes the node that is not ready for the longest time, not the one that was queued
+first, so that a restarted controller goes on in the same order.
 """
 
 from collections.abc import Iterator
@@ -47,7 +48,7 @@ class Zone:
         self.state = ZoneState.INITIAL
         self.members: set[str] = set()
         self.ready: dict[str, bool] = {}
-        self.waiting: dict[str, None] = {}
+        self.waiting: dict[str, float] = {}  # since when they are not ready
         self._pace = TokenBucket(rate)
 
     @property
@@ -59,10 +60,10 @@ class Zone:
             self._pace = TokenBucket(rate, since=now, full=self._pace.take(now))
 
     def next_node(self, now: float) -> str | None:
-        """Return the node that has waited longest, if it may be tainted now."""
+        """Return the node that is not ready for the longest time, if it may be tainted now."""
         if not self.waiting or not self._pace.take(now):
             return None
-        name = next(iter(self.waiting))
+        name = min(self.waiting, key=lambda name: self.waiting[name])
         del self.waiting[name]
         return name
 
@@ -78,6 +79,11 @@ class Zones:
         self.by_name: dict[str, Zone] = {}
         self.is_all_down = False
         self._zone_of: dict[str, str] = {}
+
+    @property
+    def are_judged(self) -> bool:
+        """Whether the state of a zone has been computed already."""
+        return any(zone.state is not ZoneState.INITIAL for zone in self.by_name.values())
 
     def track(self, node: str, zone: str, *, ready: bool, counts: bool) -> None:
         before = self._zone_of.get(node)
@@ -103,12 +109,12 @@ class Zones:
     def zone_of(self, node: str) -> str:
         return self._zone_of.get(node, "")
 
-    def want(self, node: str) -> bool:
-        """Queue a node for its taint. Return whether it is new."""
+    def want(self, node: str, since: float) -> bool:
+        """Queue a node, which is not ready since then, for its taint. Return whether it is new."""
         zone = self.by_name[self._zone_of[node]]
         if node in zone.waiting:
             return False
-        zone.waiting[node] = None
+        zone.waiting[node] = since
         return True
 
     def drop(self, node: str) -> None:

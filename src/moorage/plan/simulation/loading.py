@@ -33,7 +33,7 @@ from moorage.plan.report.node_lists import shown_nodes
 from moorage.plan.simulation.api import MAX_WRITES
 from moorage.plan.simulation.simulation import DEFAULT_START, Settings, Simulation
 from moorage.run.devices.spec import new_slices, wanted_devices
-from moorage.run.node_objects import SIMULATOR, Raw, declared_status, node_status, ready_status
+from moorage.run.node_objects import SIMULATOR, Raw, declared_status, node_status, ready_status, reports_shutdown
 from moorage.serve.cluster.bootstrap import NAMESPACES
 
 COUNTED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
@@ -156,11 +156,17 @@ def _complete(item: Item, simulation: Simulation, now: str) -> None:
 def _kubelet_report(node: Node, number: int, simulation: Simulation) -> Raw:
     """Return what the node's kubelet says of it that the input does not; empty if nothing."""
     kubelets, now = simulation.kubelets, simulation.clock.now
-    shuts_down = kubelets.shuts_down(node)
+    is_simulated = kubelets.is_simulated(node)
+    shuts_down = is_simulated and kubelets.shuts_down(node)
     if not node.status.allocatable or not _has_ready(node):
         return node_status(node, number, now, features=kubelets.features, shuts_down=shuts_down)
     report = declared_status(node, kubelets.features)
-    return {**report, **ready_status(node, now, shuts_down=True)} if shuts_down else report
+    has_shut_down = is_simulated and any(
+        reports_shutdown(node.metadata.annotations, one.status, one.reason, one.message)
+        for one in node.status.conditions
+        if one.type == "Ready"
+    )
+    return {**report, **ready_status(node, now, shuts_down=shuts_down)} if shuts_down or has_shut_down else report
 
 
 def _report_status(item: Item, report: Raw) -> None:

@@ -42,7 +42,7 @@ from moorage.run.actions import Remove, ReportShutdown, WriteStatus
 from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims
 from moorage.run.kubelet_state import KubeletState
-from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease, ready_status
+from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease, ready_status, stays_unready
 from moorage.run.shutdown import periods_of
 from moorage.run.simulated_pod import COMPLETES_AFTER
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
@@ -117,11 +117,21 @@ class SimulatedKubelets:
     def _is_alive(self, node: Node, old: Object | None) -> bool:
         if _is_stopped(node):
             return False
-        if self.shuts_down(node):
-            return True
         if old is not None:
             return node.metadata.name not in self.down
-        return _ready_status(node) == "True" or not node.metadata.resourceVersion
+        return self.is_simulated(node)
+
+    def is_simulated(self, node: Node) -> bool:
+        """Return whether a node of the input has a kubelet here: it is new, or not to stay unready."""
+        metadata = node.metadata
+        return not _is_stopped(node) and not (
+            metadata.resourceVersion
+            and any(
+                stays_unready(metadata.annotations, one.status, one.reason, one.message)
+                for one in node.status.conditions
+                if one.type == "Ready"
+            )
+        )
 
     def shuts_down(self, node: Node) -> bool:
         return bool(periods_of(node, self._gates))
@@ -182,10 +192,6 @@ class SimulatedKubelets:
 
 def _is_stopped(node: Node) -> bool:
     return node.metadata.annotations.get(STOPPED) == "true"
-
-
-def _ready_status(node: Node) -> str:
-    return next((one.status for one in node.status.conditions if one.type == "Ready"), "True")
 
 
 def _reports_unready(node: Node, now: float) -> bool:

@@ -1,6 +1,7 @@
 """The state of a real cluster in a simulated one: nothing moves, nothing is made anew, what is left out is said."""
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,17 @@ from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
 from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.control_plane import ControlPlane, Settings
-from moorage.model.gates import Component, gates_from
+from moorage.cluster.transfer.importing import import_objects
+from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
+from moorage.model.gates import Component, default_gates, gates_from
 from moorage.model.kinds import KINDS
+from moorage.model.well_known.annotations import SIMULATED_SHUTDOWN as SHUTDOWN
+from moorage.run.node_objects import STOPPED
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION
 from moorage.serve.cluster.bootstrap import TOKEN_TRACKING
+from moorage.serve.requests.loopback import LoopbackClient
+from moorage.serve.verbs.api import Api
+from moorage.store.memory import MemoryStore
 
 pytestmark = pytest.mark.real_time
 
@@ -113,6 +121,11 @@ metadata: {name: n, uid: u, labels: {a: 1}}
 ---
 apiVersion: v1
 kind: Node
+metadata: {name: noted, uid: xx, annotations: [1]}
+status: {conditions: [{type: Ready, status: "False"}]}
+---
+apiVersion: v1
+kind: Node
 metadata: {name: fine, uid: x}
 status: {conditions: [{type: Ready, status: "True"}]}
 ---
@@ -144,7 +157,30 @@ async def test_objects_that_are_wrong_in_any_way_are_left_out_and_the_rest_comes
     finally:
         await plane.stop()
     places = [note.partition("odd.yaml:")[2].partition(":")[0] for note in plane.notes if "left out" in note]
-    assert sorted(places, key=int) == ["2", "6", "15", "20", "25"]
+    assert sorted(places, key=int) == ["2", "6", "10", "20", "25", "30"]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "annotations", "is_stopped"),
+    [
+        ("True", "", {}, False),
+        ("False", "node is shutting down", {SHUTDOWN: "true"}, False),
+        ("False", "node is shutting down", {}, True),
+        ("False", "container runtime is down", {SHUTDOWN: "true"}, True),
+        ("Unknown", "node is shutting down", {SHUTDOWN: "true"}, True),
+    ],
+)
+async def test_a_node_that_is_not_ready_stays_so_unless_its_shutdown_is_simulated(
+    status: str, message: str, annotations: dict[str, str], is_stopped: bool
+) -> None:
+    ready = {"type": "Ready", "status": status, "reason": "KubeletNotReady", "message": message}
+    metadata = {"name": "n", "uid": "u", "annotations": annotations}
+    document = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"conditions": [ready]}}
+    api = Api(MemoryStore(), default_gates())
+    await api.start()
+    assert not await import_objects(api, OtherCluster([Foreign(document, "")], Counter(), []))
+    imported = (await LoopbackClient(api).get(KINDS.NODE, "n")).view
+    assert imported.metadata.annotations == annotations | ({STOPPED: "true"} if is_stopped else {})
 
 
 async def test_a_cluster_that_has_objects_takes_no_other(tmp_path: Path) -> None:

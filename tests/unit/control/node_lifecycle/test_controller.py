@@ -217,6 +217,53 @@ async def test_nodes_of_a_zone_are_emptied_one_by_one(nodes: Nodes) -> None:
     assert sizes == [1, 2, 3, 4, 5, 5]
 
 
+async def test_new_nodes_are_judged_once_all_have_reported(nodes: Nodes) -> None:
+    for name in ("a", "b", "c"):
+        await nodes.cluster.client.create(KINDS.NODE, node(name))
+    await nodes.cluster.settle()
+    for name, status in (("a", "False"), ("b", "False"), ("c", "True")):
+        await nodes.report(name, Ready=status)
+    await nodes.cluster.settle(1)
+    assert await nodes.evicting() == {"a"}
+    await nodes.cluster.settle(10)
+    assert await nodes.evicting() == {"a", "b"}
+
+
+async def test_new_nodes_that_never_report_are_waited_for_no_longer_than_a_monitor_period(nodes: Nodes) -> None:
+    await nodes.cluster.client.create(KINDS.NODE, node("mute"))
+    for name, status in (("a", "False"), ("c", "True")):
+        await nodes.cluster.client.create(KINDS.NODE, node(name))
+        await nodes.report(name, Ready=status)
+    await nodes.cluster.settle(4)
+    assert await nodes.evicting() == set()
+    await nodes.cluster.settle(2)
+    assert await nodes.evicting() == {"a"}
+
+
+async def test_nodes_that_become_not_ready_together_are_judged_together(nodes: Nodes) -> None:
+    await nodes.start(["a", "b"])
+    await nodes.cluster.settle(22)
+    for name in ("a", "b"):
+        await nodes.report(name, Ready="False")
+        await nodes.cluster.settle(0.02)
+    await nodes.cluster.settle(60)
+    assert await nodes.evicting() == set()
+    assert 'node_collector_evictions_total{zone=":z"}' not in nodes.cluster.metrics.render()[0].decode()
+
+
+async def test_the_node_that_is_not_ready_for_the_longest_time_is_emptied_first(nodes: Nodes) -> None:
+    for name, since in (("a", 20), ("b", 10), ("c", 0)):
+        ready = {"type": "Ready", "status": "False", "lastTransitionTime": time_text(time_of_day() + since)}
+        await nodes.cluster.client.create(KINDS.NODE, node(name, status={"conditions": [ready]}))
+    await nodes.start(["d", "e", "f"], "")
+    order = []
+    for _ in range(3):
+        await nodes.cluster.settle(1)
+        order.append(await nodes.evicting())
+        await nodes.cluster.settle(9)
+    assert order == [{"c"}, {"b", "c"}, {"a", "b", "c"}]
+
+
 async def test_a_small_zone_of_which_most_is_down_is_not_emptied_at_all(nodes: Nodes) -> None:
     names = [f"n{index}" for index in range(10)]
     await nodes.start(names)
