@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 from msgspec import UNSET
 
 from moorage.admit.admission import Admitted
+from moorage.admit.not_admitted import NotAdmitted, check_types
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.admit.world import Assumption
@@ -48,7 +49,7 @@ from moorage.serve.requests.decoding import check_custom, check_kind
 from moorage.serve.requests.options import IGNORE, TRUST, WriteOptions
 from moorage.serve.verbs.changing import create, replace
 from moorage.serve.verbs.patching import STRATEGIC_MERGE, Patch, patch_object
-from moorage.serve.verbs.registry import NotAdmitted, at_once, check_types
+from moorage.serve.verbs.registry import at_once
 from moorage.serve.verbs.restoring import admit_as_is
 from moorage.store.protocol import Stored
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.messages.rejections import undecodable
+from moorage.admit.not_admitted import check_types
 from moorage.custom.objects.decoding import decode_metadata, decode_request
 from moorage.custom.objects.embedded import MalformedError
 from moorage.model.api_error import ApiError, Raw, bad_request, failure, unsupported_media_type
@@ -16,7 +16,6 @@ from moorage.model.field_error import invalid
 from moorage.model.go.json_syntax import json_complaint
 from moorage.model.go.quoting import go_quote
 from moorage.model.kinds import Kind, kind_of
-from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Value, read_values
@@ -168,14 +167,6 @@ def check_kind(raw: Raw, kind: Kind) -> None:
 
 #: What verbs read of metadata before the object is decoded as a whole.
 _READ_EARLY = ("name", "namespace", "generateName", "resourceVersion")
-
-
-def check_types(raw: Raw, kind: Kind) -> None:
-    """Raise ApiError 400 with the first field of the wrong type: it comes before any complaint of unknown fields."""
-    try:
-        convert_view(raw, kind.view)
-    except ConversionError as error:
-        raise undecodable(kind, error.problems[0].reason) from None
 
 
 def check_custom(raw: Raw, kind: ServedKind, validation: str, duplicates: list[str], body: bytes) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.not_admitted import check_types
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.field_error import invalid
@@ -35,7 +36,7 @@ from moorage.serve.access.reviews import (
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import MASTERS, User
-from moorage.serve.requests.decoding import JSON, check_types, decode_object, media_type
+from moorage.serve.requests.decoding import JSON, decode_object, media_type
 from moorage.serve.requests.long_work import CLIENT, is_large, is_large_body, next_turn
 from moorage.serve.requests.options import (
     IGNORE,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from moorage.admit.attributes import DELETE, Write
+from moorage.admit.not_admitted import check_types
 from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.admit.plugins.standard import check_namespace_deletion
 from moorage.admit.raw import Raw, copy_document
@@ -26,7 +27,7 @@ from moorage.serve.resources.objects import cached_view, decode, key_of, name_in
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
 from moorage.serve.verbs.reading import Page, list_page
-from moorage.serve.verbs.registry import Registry, WriteResult, admitted, check_types
+from moorage.serve.verbs.registry import Registry, WriteResult, admitted
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 _TRIES = 100

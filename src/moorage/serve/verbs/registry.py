@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from moorage.admit.admission import Admitted, Rejected
 from moorage.admit.chain import Admission
 from moorage.admit.kinds.devices.claim_rights import AuthorizeChange
+from moorage.admit.not_admitted import NotAdmitted, check_types
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import copy_document
 from moorage.admit.request import Request
@@ -24,7 +25,6 @@ from moorage.admit.subresources.status_update import APPROVAL, admit_approval, a
 from moorage.model import generated_names
 from moorage.model.api_error import ApiError, failure
 from moorage.model.kinds import KINDS, Kind
-from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 from moorage.serve.apply.managed_fields import on_create, on_update
 from moorage.serve.custom.admission import admit_custom, admit_custom_status
@@ -307,15 +307,6 @@ class Registry:
         )
 
 
-class NotAdmitted(ApiError):
-    """Admission refuses an object. `result` says for which fields."""
-
-    def __init__(self, result: Rejected) -> None:
-        super().__init__(result.status)
-        self.result = result
-        self.warned(result.told)
-
-
 def too_large() -> ApiError:
     """Return the answer to the write of an object that is larger than etcd takes."""
     return failure(500, "", "etcdserver: request is too large")
@@ -330,15 +321,6 @@ def at_once(steps: Coroutine[Any, Any, Result]) -> Result:
         return result
     steps.close()
     raise RuntimeError(f"{steps} waits, though nothing can happen meanwhile")
-
-
-def check_types(raw: Raw, kind: Kind) -> None:
-    """Raise ApiError if a field is not of the type that its kind has: defaulting relies on the types."""
-    try:
-        convert_view(raw, kind.view)
-    except ConversionError as error:
-        name = raw["metadata"].get("name")
-        raise NotAdmitted(Rejected(kind, str(name or ""), problems=error.problems)) from None
 
 
 def admitted(result: Admitted | Rejected) -> Admitted:
