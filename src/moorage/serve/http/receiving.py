@@ -206,6 +206,8 @@ def _head_refusal(version: str, headers: dict[str, str]) -> ApiError | None:
     llhttp refuses most of these, such as both a length and an encoding; but it takes any encodings whose last one is
     chunked, which is how one request is smuggled in the body of another.
     """
+    if version == "0.9":  # also of a line without a version
+        return bad_request("malformed HTTP request")
     if version not in ("1.1", "1.0"):
         return failure(505, "HTTPVersionNotSupported", f"unsupported protocol version: HTTP/{version}")
     host = headers.get("host")

@@ -50,7 +50,7 @@ REFUSED = {
     "no length": (400, _posted(b"Content-Length:")),
     "encoding of HTTP/1.0": (400, _posted(CHUNKED, version=b"1.0")),
     "HTTP/2.0": (505, _posted(CHUNKED, version=b"2.0")),
-    "HTTP/0.9": (505, b"GET /a\r\n\r\n" + SMUGGLED),
+    "HTTP/0.9": (400, b"GET /a\r\n\r\n" + SMUGGLED),
     "two hosts": (400, _posted(b"Host: y", CHUNKED)),
     "chunk size in C": (400, _posted(CHUNKED, body=b"0x1\r\na\r\n0\r\n\r\n")),
     "signed chunk size": (400, _posted(CHUNKED, body=b"+1\r\na\r\n0\r\n\r\n")),
