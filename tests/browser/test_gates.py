@@ -54,7 +54,7 @@ def test_the_matrix_is_what_the_command_prints(
     words = {True: "on", False: "off", None: "?"}
     shown = matrix_of(page)
     assert list(shown) == [name for name in printed if name in shown]
-    assert len(shown) == 23
+    assert len(shown) == 34
     for name, cells in shown.items():
         wanted = [words[printed[name][one]] if one in printed[name] else "–" for one in components]
         assert [cell.split("\n")[0] for cell in cells] == wanted, name

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.laws.random_worlds import Dimension, World, worlds
+from tests.laws.random_worlds import Dimension, World, is_existing, worlds
 from tests.unit.plan.planning import Raw
 
 from moorage.admit.raw import copy_document
@@ -109,9 +109,10 @@ FAULTS: tuple[Fault, ...] = (
 
 @st.composite
 def faulty_worlds(draw: st.DrawFn, dimensions: frozenset[Dimension]) -> World:
-    """Draw a world in which one document may have a fault."""
+    """Draw a world in which one document may have a fault. What exists has none: an API server took it."""
     world = draw(worlds(dimensions))
-    number, spoil = draw(st.integers(0, len(world.documents) - 1)), draw(st.none() | st.sampled_from(FAULTS))
+    created = [number for number, document in enumerate(world.documents) if not is_existing(document)]
+    number, spoil = draw(st.sampled_from(created)), draw(st.none() | st.sampled_from(FAULTS))
     if spoil is None:
         return world
     documents = list(world.documents)

@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from moorage.client.protocol import Object
+from moorage.control.framework.workloads import is_finished
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS
 from moorage.plan.input.inventory import Key
@@ -169,9 +170,16 @@ def _place(workload: str, pod: str, node: str) -> tuple[str, str]:
 
 
 def evictions_of(simulation: Simulation) -> tuple[list[Departure], list[EvictionLoop]]:
-    """Return the pods that taints have evicted since the simulation began, and the workloads of which it never ends."""
+    """Return the pods that taints have evicted since the simulation began, and the workloads of which it never ends.
+
+    Pods that had ended before are deleted with the others, but are not evicted.
+    """
     log = DepartureLog(simulation, from_beginning=True)
-    evicted = [one for one in log.departures() if one[1].cause in (Cause.TAINT, Cause.DEVICE_TAINT)]
+    evicted = [
+        (deletion, departure)
+        for deletion, departure in log.departures()
+        if departure.cause in (Cause.TAINT, Cause.DEVICE_TAINT) and not is_finished(deletion.pod.view)
+    ]
     log.pair(evicted, only_later=True)
     for _, departure in evicted:
         successor = simulation.world.view(KINDS.POD, departure.replaced_by)
