@@ -18,6 +18,8 @@ Job = tuple["asyncio.Future[Any]", Callable[..., Any], tuple[Any, ...]]
 
 _SWITCH_SECONDS = 0.0005
 _IMPORT_SECONDS = 0.01
+#: New objects that are looked through in some 50 ms.
+_MANY_OBJECTS = 500_000
 _IMPORTING = "<frozen importlib._bootstrap>"
 
 
@@ -28,7 +30,8 @@ class AbandonedError(BaseException):
 class _Pace:
     """Settings of the interpreter while any thread works: others get the lock quickly, and no garbage is collected.
 
-    A look at a million new objects would stop the event loop, and none of them is garbage yet.
+    A look at a million new objects would stop the event loop, and hardly any of them is garbage yet. Where threads work
+    without a pause, the garbage of functions that have returned is collected when there are many new objects.
     """
 
     def __init__(self) -> None:
@@ -50,6 +53,8 @@ class _Pace:
                 sys.setswitchinterval(self._interval)
                 if self._collects:
                     gc.enable()
+            elif self._collects and gc.get_count()[0] > _MANY_OBJECTS:
+                gc.collect(0)
 
 
 _PACE = _Pace()
