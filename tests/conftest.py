@@ -95,6 +95,18 @@ def _same_log() -> Iterator[None]:
     log.setLevel(level)
 
 
+@pytest.fixture(autouse=True)
+def _same_garbage_collection() -> Iterator[None]:
+    """Collect garbage after a test as before it: commands that run in this process turn it off, and never on again.
+
+    A worker that keeps its garbage grows to gigabytes, and every fork of it takes the longer.
+    """
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.enable()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _frozen_tests() -> Iterator[None]:
     """Keep the collected tests frozen: if a benchmark thawed them, each later collection would visit them all."""

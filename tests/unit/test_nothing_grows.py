@@ -354,6 +354,8 @@ async def ask_for_things(cluster: WholeCluster, number: int) -> None:
 
 
 #: Tables that are bounded by a number: it is made so small that a few rounds reach it.
+#: Of each series of a metric there are as many; the series are counted themselves, and some come late.
+BUCKETS = "._children[*].counts"
 LIMITS: dict[str, dict[str, Any]] = {
     "moorage.client.event_recorders": {"MAX_REMEMBERED": 2, "MAX_SERIES": 2},
     "moorage.columns.change_log": {"_LIMIT": 8},
@@ -392,7 +394,8 @@ async def grown(rounds: int) -> dict[str, tuple[int, int]]:
             for number in range(rounds, 3 * rounds):
                 await live(cluster, number)
             cluster.tidy()
-            return growing(before, container_sizes(cluster.parts), 2 * rounds)
+            grown = growing(before, container_sizes(cluster.parts), 2 * rounds)
+            return {path: sizes for path, sizes in grown.items() if not path.endswith(BUCKETS)}
 
 
 async def test_no_container_of_any_component_grows_with_rounds() -> None:
