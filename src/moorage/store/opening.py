@@ -114,7 +114,7 @@ def lost(path: Path, mark: HighWater) -> str:
 
 
 def log_bytes(path: Path) -> int:
-    """Return the length of a file's write-ahead log, 0 if there is none."""
+    """Return the length of a file's write-ahead log, 0 without one."""
     with suppress(OSError):
         return path.with_name(f"{path.name}-wal").stat().st_size
     return 0

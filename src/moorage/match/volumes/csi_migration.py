@@ -96,7 +96,7 @@ class NotTranslatable(ValueError):
 def migrated_driver(source: Any) -> str:
     """Return the CSI driver that took over the plugin of a pod's volume or a PersistentVolume's spec, if any.
 
-    Raises NotTranslatable for the name of a disk that is none.
+    Raises NotTranslatable for a name that is not that of a disk.
     """
     disk = source.awsElasticBlockStore
     if disk is not None and disk.volumeID.startswith("aws://") and not _aws_handle(disk, {}):

@@ -50,7 +50,7 @@ def float_to_int64(number: float) -> int:
 
 
 def read_int(text: str, lowest: int = INT64_MIN, highest: int = INT64_MAX) -> int | None:
-    """Return a decimal integer with an optional sign; None if the text is none, or out of range.
+    """Return a decimal integer with an optional sign; None for any other text, or a number out of range.
 
     Python's int() takes time quadratic in the digits, and refuses more than 4,300 of them: this asks it for at most as
     many as `highest` and `lowest` have.
