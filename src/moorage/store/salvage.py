@@ -167,7 +167,7 @@ def _text(content: bytes) -> str | bytes:
 
 
 def keep_aside(directory: Path, clock: Callable[[], float] = time.time) -> Path | None:
-    """Move the store's files into a new folder beside them, and return it; None if there are none. Raises OSError."""
+    """Move the store's files into a new folder beside them, and return it; None without files. Raises OSError."""
     names = [FILE_NAME, *(f"{FILE_NAME}{suffix}" for suffix in SIDE_FILES), MARK_NAME]
     there = [directory / name for name in names if (directory / name).exists()]
     if not there:

@@ -94,7 +94,7 @@ def revision_of(path: Path) -> int:
 
 
 def marked_revision(path: Path) -> int:
-    """Return the revision that the mark beside a store's file has; 0 if there is none, or it cannot be read."""
+    """Return the revision that the mark beside a store's file has; 0 without a mark, or for one that cannot be read."""
     with suppress(MarkUnreadable, OSError):
         mark = read_mark(path.with_name(MARK_NAME))
         return mark.revision if mark is not None else 0
