@@ -129,6 +129,18 @@ HAZARDS = (
         MANAGER,
         "no claims are made of templates with firstAvailable, and their pods stay Pending",
     ),
+    Hazard(
+        (known.HPA_CONFIGURABLE_TOLERANCE,),
+        (API,),
+        MANAGER,
+        "tolerances of HorizontalPodAutoscalers are accepted and do not count: all have the one of the flag",
+    ),
+    Hazard(
+        (known.HPA_SCALE_TO_ZERO,),
+        (API,),
+        MANAGER,
+        "HorizontalPodAutoscalers with minReplicas 0 scale to zero, and from there never up again",
+    ),
     Hazard((known.NODE_DECLARED_FEATURES,), (SCHEDULER,), API, _NOT_DECLARED),
     Hazard((known.NODE_DECLARED_FEATURES,), (SCHEDULER,), KUBELET, _NOT_DECLARED),
 )

@@ -8,6 +8,7 @@ still be turned off, because what happens when it is turned off and on again is 
 """
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 import msgspec
 
@@ -226,6 +227,16 @@ USER_NAMESPACES_HOST_NETWORK_SUPPORT = released(
     (alpha(35),),
     needs=_DECLARED,
 )
+_AUTOSCALING = _SERVER | {Component.CONTROLLER_MANAGER}
+HPA_CONFIGURABLE_TOLERANCE = released(
+    "HPAConfigurableTolerance", _AUTOSCALING, "tolerances of HorizontalPodAutoscalers", (alpha(33), beta(35))
+)
+HPA_SCALE_TO_ZERO = released(
+    "HPAScaleToZero",
+    _AUTOSCALING,
+    "HorizontalPodAutoscalers that scale to zero by Object and External metrics",
+    (alpha(16),),
+)
 
 #: Every gate above, in this order.
 GATES = tuple(gate for gate in list(vars().values()) if isinstance(gate, Gate))
@@ -255,10 +266,12 @@ class GateSet(msgspec.Struct, frozen=True):
         return GateSet(self.names | {gate.name} if on else self.names - {gate.name}, self.release)
 
 
+@cache
 def default_gates() -> GateSet:
     return gates_from({})
 
 
+@cache
 def all_gates() -> GateSet:
     """Return the gates with every alpha and beta gate on."""
     return gates_from({"AllAlpha": True, "AllBeta": True})

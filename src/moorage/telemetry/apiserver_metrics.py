@@ -4,6 +4,7 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from moorage.model.kinds import Kind
+from moorage.telemetry.admission_metrics import AdmissionMetrics
 from moorage.telemetry.metrics import Count, Distribution, Labels, Metrics
 
 _BUCKETS = (
@@ -63,6 +64,7 @@ class ApiServerMetrics:
         )
         self.mutating = inflight.labels("mutating")
         self.read_only = inflight.labels("readOnly")
+        self.admission = AdmissionMetrics(metrics)
         self._known: dict[tuple[Asked, int], tuple[Count, Distribution]] = {}
 
     def observe(self, asked: Asked, code: int, seconds: float) -> None:

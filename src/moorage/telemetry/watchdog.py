@@ -85,6 +85,14 @@ def look(frame: FrameType | None) -> StackSample:
     return StackSample(label or OTHER, tuple(fields.items()), at)
 
 
+def _looked_at(thread: int) -> StackSample:
+    """Name what another thread is doing. It goes on meanwhile, and a frame that it has left may be anything."""
+    try:
+        return look(sys._current_frames().get(thread))
+    except Exception:
+        return StackSample(OTHER)
+
+
 def _short(value: object) -> str:
     text = str(value)
     return text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT] + "…"
@@ -152,7 +160,7 @@ class Watchdog:
         samples: list[StackSample] = []
         while not self._stopping.wait(_ASK_EVERY):
             if self._answered_at < sent:
-                samples.append(look(sys._current_frames().get(self._loop_thread)))
+                samples.append(_looked_at(self._loop_thread))
                 continue
             # The stall began before it was asked, by half of the time between two questions if nothing is known of it.
             seconds = self._answered_at - sent + (_ASK_EVERY / 2 if samples else 0.0)

@@ -6,6 +6,7 @@ from moorage.model import gates
 from moorage.model.gates import Component, GateError, component_gates, default_gates, gates_from, parse_feature_gates
 
 ALPHA = {
+    "HPAScaleToZero",
     "TaintTolerationComparisonOperators",
     "TaintTolerationNodeAffinitySemverComparisonOperators",
     "TaintTolerationCEL",
@@ -39,6 +40,7 @@ ON_BY_DEFAULT = GENERAL | {
     "InPlacePodLevelResourcesVerticalScaling",
     "InPlacePodVerticalScalingInitContainers",
     "RestartAllContainersOnContainerExits",
+    "HPAConfigurableTolerance",
 }
 
 

@@ -98,3 +98,13 @@ def test_operations_of_many_resources_are_counted_together() -> None:
     lines = metrics.render()[0].decode().splitlines()
     for name in ("moorage_event_loop_stall_seconds", "moorage_event_loop_stall_cpu_seconds"):
         assert 0 < sum(line.startswith(f"{name}_count{{") for line in lines) <= 257
+
+
+def test_a_stack_that_cannot_be_read_does_not_end_the_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(frame: object) -> StackSample:
+        raise TypeError("unhashable type: 'dict'")
+
+    monkeypatch.setattr("moorage.telemetry.watchdog.look", fail)
+    metrics = Metrics()
+    asyncio.run(_block(metrics, lambda: _outer("kubectl/v1")))
+    assert "moorage_event_loop_stall_seconds_count{" in metrics.render()[0].decode()

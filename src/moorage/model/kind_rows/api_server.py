@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from moorage.model.kind_rows.kind import WITH_STATUS, Subresource, unplanned_cluster_kind, unplanned_kind
+from moorage.model.kind_rows.kind import WITH_STATUS, Subresource, cluster_kind, unplanned_cluster_kind, unplanned_kind
 from moorage.model.types.core import Endpoints
 from moorage.model.types.extension import admission_policies, api_server
 from moorage.model.types.networking import EndpointSlice, Ingress, IngressClass, IPAddress, NetworkPolicy, ServiceCIDR
@@ -66,7 +66,7 @@ ROWS: Final = (
         )
     ),
     *(
-        unplanned_cluster_kind(_ADMISSION, plural, view, categories=_EXTENSIONS, unconditional_update=False)
+        cluster_kind(_ADMISSION, plural, view, categories=_EXTENSIONS, unconditional_update=False)
         for plural, view in (
             ("mutatingadmissionpolicies", admission_policies.MutatingAdmissionPolicy),
             ("mutatingadmissionpolicybindings", admission_policies.MutatingAdmissionPolicyBinding),
@@ -75,7 +75,7 @@ ROWS: Final = (
             ("validatingwebhookconfigurations", admission_policies.ValidatingWebhookConfiguration),
         )
     ),
-    unplanned_cluster_kind(
+    cluster_kind(
         _ADMISSION,
         "validatingadmissionpolicies",
         admission_policies.ValidatingAdmissionPolicy,

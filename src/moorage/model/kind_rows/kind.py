@@ -73,6 +73,11 @@ class Kind:
     group: str = field(init=False)
     version: str = field(init=False)
 
+    @property
+    def is_converted(self) -> bool:
+        """Whether objects may have to be converted by a webhook when they are read and stored."""
+        return False
+
     def __post_init__(self) -> None:
         group, _, version = self.api_version.rpartition("/")
         for name, value in (("name", self.view.__name__), ("group", group), ("version", version)):
@@ -114,6 +119,7 @@ class Kind:
 _OWN_MODULES: Final = {
     "apiextensions.k8s.io": "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions",
     "apiregistration.k8s.io": "io.k8s.kube-aggregator.pkg.apis.apiregistration",
+    "metrics.k8s.io": "io.k8s.metrics.pkg.apis.metrics",
 }
 
 

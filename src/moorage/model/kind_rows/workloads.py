@@ -136,7 +136,7 @@ ROWS: Final = (
     Kind("apps/v1", "statefulsets", StatefulSet, ("sts",), template=POD_TEMPLATE, categories=ALL, subresources=SCALED),
     Kind("apps/v1", "daemonsets", DaemonSet, ("ds",), template=POD_TEMPLATE, categories=ALL, subresources=WITH_STATUS),
     unplanned_kind("v1", "podtemplates", PodTemplate, template=("template",), returns_deleted=True),
-    unplanned_kind(
+    Kind(
         "autoscaling/v2",
         "horizontalpodautoscalers",
         HorizontalPodAutoscaler,

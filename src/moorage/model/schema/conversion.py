@@ -74,7 +74,7 @@ def _without_nulls(raw: Any, shape: shapes.Shape) -> Any:
         return {
             name: _without_nulls(value, shape.field(name))
             for name, value in raw.items()
-            if value is not None and name in shape.known
+            if value is not None and name in shape.readable
         }
     if isinstance(shape, shapes.EitherShape):
         is_odd = isinstance(shape.other, shapes.ListShape) and not isinstance(raw, dict | list)

@@ -49,24 +49,24 @@ _WRITTEN_AS_NULL = frozenset(
 _MAX_AMOUNT_LENGTH = 32
 
 
-def kept_part(raw: Any, view: type[View]) -> Any:
+def kept_part(raw: Any, view: type[View], *, internal: bool = False) -> Any:
     """Return the document as Go writes it: without unknown fields, nulls and zeros, but for those always written.
 
-    The argument is not modified.
+    The argument is not modified. `internal`: fields that the API does not have are kept, if the view has them.
     """
-    return _kept(raw, struct_shape(view))
+    return _kept(raw, struct_shape(view), internal)
 
 
-def _kept(raw: Any, shape: Shape) -> Any:
+def _kept(raw: Any, shape: Shape, internal: bool) -> Any:
     if isinstance(shape, EitherShape):
         shape = shape.chosen(raw)
     if isinstance(shape, StructShape):
-        return _kept_fields(raw, shape) if isinstance(raw, dict) else raw
+        return _kept_fields(raw, shape, internal) if isinstance(raw, dict) else raw
     if isinstance(shape, ListShape) and isinstance(raw, list):
-        items = [_kept(_element(item, shape.item), shape.item) for item in raw]
+        items = [_kept(_element(item, shape.item), shape.item, internal) for item in raw]
         return items if _differ(items, raw) else raw
     if isinstance(shape, MapShape) and isinstance(raw, dict):
-        values = {key: _kept(_element(value, shape.value), shape.value) for key, value in raw.items()}
+        values = {key: _kept(_element(value, shape.value), shape.value, internal) for key, value in raw.items()}
         return values if _differ(values.values(), raw.values()) else raw
     return canonical_amount(raw) if isinstance(shape, QuantityShape) else raw
 
@@ -97,8 +97,8 @@ def _element(value: Any, shape: Shape) -> Any:
     return shape.zero if isinstance(shape, ScalarShape) else "0" if isinstance(shape, QuantityShape) else None
 
 
-def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
-    known, nested, omitted = shape.known, shape.rewritten, shape.omitted
+def _kept_fields(raw: dict[str, Any], shape: StructShape, internal: bool) -> dict[str, Any]:
+    known, nested, omitted = shape.readable if internal else shape.known, shape.rewritten, shape.omitted
     kept: dict[str, Any] = {}
     for name, value in raw.items():
         if name not in known:
@@ -110,9 +110,9 @@ def _kept_fields(raw: dict[str, Any], shape: StructShape) -> dict[str, Any]:
             elif omitted.get(name) is type(value):
                 continue
         if name in nested:
-            value = _kept(value, nested[name])
-        elif type(value) is list and None in value:
-            value = _kept(value, shape.field(name))
+            value = _kept(value, nested[name], internal)
+        elif None in (value.values() if type(value) is dict else value if type(value) is list else ()):
+            value = _kept(value, shape.field(name), internal)
         kept[name] = value
     if not shape.written.keys() <= kept.keys():
         return {**shape.written, **kept}

@@ -211,7 +211,8 @@ class StructType:
     def fields(self) -> dict[str, "Field"]:
         shape = shapes.struct_shape(self.view)
         owners = [owner.__name__ for owner in self.view.__mro__]
-        return {name: _field(owners, name, shape.field(name)) for name in self.view.__struct_encode_fields__}
+        names = (name for name in self.view.__struct_encode_fields__ if name in shape.known)
+        return {name: _field(owners, name, shape.field(name)) for name in names}
 
     def field(self, name: str) -> "Field":
         """Return the field of that name; what the view does not know is untyped."""

@@ -136,6 +136,7 @@ class StructShape:
         "go_type",
         "known",
         "pointers",
+        "readable",
         "view",
     )
 
@@ -144,9 +145,10 @@ class StructShape:
         self.go_name = view.__name__
         self.go_type = f"{view.package.rpartition('.')[2]}.{view.__name__}"
         types = get_type_hints(view, include_extras=True)
-        names = zip(view.__struct_fields__, view.__struct_encode_fields__, strict=True)
-        self._types = {in_json: types[name] for name, in_json in names}
-        self.known = frozenset(self._types)
+        names = dict(zip(view.__struct_fields__, view.__struct_encode_fields__, strict=True))
+        self._types = {in_json: types[name] for name, in_json in names.items()}
+        self.readable = frozenset(self._types)
+        self.known = self.readable - {names[name] for name in view.internal}
         own = view.__annotations__ if "__annotations__" in view.__dict__ else {}
         bases = [base for base in view.__mro__[:0:-1] if issubclass(base, View) and base.__name__ in _EMBEDDED]
         self.embedded = {name: base.__name__ for base in bases for name in base.__struct_fields__ if name not in own}

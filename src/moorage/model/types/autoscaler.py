@@ -1,12 +1,12 @@
-"""Views of HorizontalPodAutoscalers.
+"""Views of HorizontalPodAutoscalers, and of what nodes and pods use.
 
-Kubernetes: k8s.io/api/autoscaling/v2.
+Kubernetes: k8s.io/api/autoscaling/v2; k8s.io/metrics/pkg/apis/metrics/v1beta1.
 """
 
 from moorage.model.quantity import Quantity
 from moorage.model.schema import named_types as named
 from moorage.model.types.meta import ApiObject, LabelSelector, PlainCondition
-from moorage.model.types.view import ABSENT_LIST, AutoscalingV2View, Int32, Int64
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, AutoscalingV2View, Int32, Int64, MetricsView
 
 
 class CrossVersionObjectReference(AutoscalingV2View, frozen=True, gc=False):
@@ -147,3 +147,23 @@ class HorizontalPodAutoscalerStatus(AutoscalingV2View, frozen=True, gc=False):
 class HorizontalPodAutoscaler(ApiObject, frozen=True, gc=False):
     spec: HorizontalPodAutoscalerSpec = HorizontalPodAutoscalerSpec()
     status: HorizontalPodAutoscalerStatus = HorizontalPodAutoscalerStatus()
+
+
+# -- usage ------------------------------------------------------------------------------------------------------------
+
+
+class ContainerMetrics(MetricsView, frozen=True, gc=False):
+    name: str = ""
+    usage: named.ResourceList = ABSENT_MAP
+
+
+class PodMetrics(ApiObject, frozen=True, gc=False):
+    timestamp: named.Time | None = None
+    window: str = ""
+    containers: tuple[ContainerMetrics, ...] = ABSENT_LIST
+
+
+class NodeMetrics(ApiObject, frozen=True, gc=False):
+    timestamp: named.Time | None = None
+    window: str = ""
+    usage: named.ResourceList = ABSENT_MAP

@@ -3,9 +3,11 @@
 Kubernetes: k8s.io/api/core/v1.
 """
 
+from msgspec import field
+
 from moorage.model.schema import named_types as named
 from moorage.model.types.meta import ApiObject
-from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, ATTACHED, Int32, Int64, View
 
 
 class Taint(View, frozen=True, gc=False):
@@ -16,9 +18,12 @@ class Taint(View, frozen=True, gc=False):
 
 
 class NodeSelectorRequirement(View, frozen=True, gc=False):
+    internal = frozenset({"attached"})
+
     key: str = ""
     operator: named.NodeSelectorOperator = ""
     values: tuple[str, ...] = ABSENT_LIST
+    attached: str = field(default="", name=ATTACHED)
 
 
 class NodeSelectorTerm(View, frozen=True, gc=False):

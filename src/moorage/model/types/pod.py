@@ -5,13 +5,15 @@ Kubernetes: k8s.io/api/core/v1.
 
 from typing import Final
 
+from msgspec import field
+
 from moorage.model.quantity import Quantity
 from moorage.model.schema import named_types as named
 from moorage.model.types.container import Container, EphemeralContainer, PodSecurityContext, ResourceRequirements
 from moorage.model.types.meta import ApiObject, LabelSelector, LocalObjectReference, ObjectMeta
 from moorage.model.types.node import NodeSelector, NodeSelectorTerm
 from moorage.model.types.storage import Volume
-from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, Int32, Int64, View
+from moorage.model.types.view import ABSENT_LIST, ABSENT_MAP, ATTACHED, Int32, Int64, View
 
 #: The phases of pods that have finished: their containers never start again.
 FINISHED_PHASES: Final = frozenset({"Succeeded", "Failed"})
@@ -202,12 +204,15 @@ class Affinity(View, frozen=True, gc=False):
 
 
 class Toleration(View, frozen=True, gc=False):
+    internal = frozenset({"attached"})
+
     key: str = ""
     operator: named.TolerationOperator = ""
     value: str = ""
     effect: named.TaintEffect = ""
     tolerationSeconds: Int64 | None = None
     expression: str = ""
+    attached: str = field(default="", name=ATTACHED)
 
 
 class TopologySpreadConstraint(View, frozen=True, gc=False):

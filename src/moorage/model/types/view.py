@@ -6,7 +6,7 @@ logic; the raw document stays the truth, so a view need not keep what it does no
 empty ones, but messages tell them apart: Go prints `null` and `{}`. Kubernetes: the Go structs of k8s.io/api v1.36.
 """
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from msgspec import Meta, Struct
 
@@ -33,18 +33,34 @@ Int32 = Annotated[int, Meta(ge=INT32_MIN, le=INT32_MAX, title="int32")]
 Int64 = Annotated[int, Meta(ge=INT64_MIN, le=INT64_MAX, title="int64")]
 
 
+#: The internal field of what `attach` has read back: it compares whatever the gates of the cluster say.
+ATTACHED: Final = "attach.moorage.dev/original"
+
+
 class View(Struct, frozen=True, gc=False):
     """A read-only, typed reading of (a part of) a raw document.
 
     Views form trees, never cycles, so the cycle collector may pass them by. `package` is that of the type's OpenAPI
-    definition; a kind's own view has its Kind's.
+    definition; a kind's own view has its Kind's. `internal` are attributes that the API does not have: an API
+    server drops them as it drops all that it does not know.
     """
 
     package: ClassVar[str] = "io.k8s.api.core.v1"
+    internal: ClassVar[frozenset[str]] = frozenset()
+
+
+def api_fields(view: Struct) -> tuple[str, ...]:
+    """Return the attributes of a view that the API has."""
+    internal = view.internal if isinstance(view, View) else ()
+    return tuple(name for name in view.__struct_fields__ if name not in internal)
 
 
 class MetaView(View, frozen=True):
     package = "io.k8s.apimachinery.pkg.apis.meta.v1"
+
+
+class AdmissionView(View, frozen=True):
+    package = "io.k8s.api.admission.v1"
 
 
 class AdmissionRegistrationView(View, frozen=True):
@@ -73,6 +89,10 @@ class AutoscalingView(View, frozen=True):
 
 class AutoscalingV2View(View, frozen=True):
     package = "io.k8s.api.autoscaling.v2"
+
+
+class MetricsView(View, frozen=True):
+    package = "io.k8s.metrics.pkg.apis.metrics.v1beta1"
 
 
 class BatchView(View, frozen=True):

@@ -14,5 +14,12 @@ CONTROLLER_HASH: Final = "controller.kubernetes.io/hash"
 SERVICE_ACCOUNT_NAME: Final = "kubernetes.io/service-account.name"
 ENFORCE_MOUNTABLE_SECRETS: Final = "kubernetes.io/enforce-mountable-secrets"
 EXTENDED_RESOURCE_CLAIM: Final = "resource.kubernetes.io/extended-resource-claim"
+#: What autoscalers are asked not to touch: nodes and pods of Karpenter, then pods and nodes of Cluster Autoscaler.
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+SAFE_TO_EVICT: Final = "cluster-autoscaler.kubernetes.io/safe-to-evict"
+SCALE_DOWN_DISABLED: Final = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+#: A node with it, as `true`, is as silent as if it were unplugged.
+SIMULATED_STOPPED: Final = "simulate.moorage.dev/stopped"
 SIMULATED_SHUTDOWN: Final = "simulate.moorage.dev/shutdown"
 API_APPROVED: Final = "api-approved.kubernetes.io"
+WEBHOOK_URL: Final = "simulate.moorage.dev/webhook-url"

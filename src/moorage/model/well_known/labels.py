@@ -29,6 +29,8 @@ NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 #: What Job controllers before 1.27 wrote, and clients still select by.
 LEGACY_CONTROLLER_UID: Final = "controller-uid"
 LEGACY_JOB_NAME: Final = "job-name"
+#: The name of the process that simulates a node.
+SIMULATED_BY: Final = "simulate.moorage.dev/kubelet"
 #: The domains of labels that kubelets may set, and of those that no node may set.
 KUBELET_DOMAIN: Final = "kubelet.kubernetes.io"
 NODE_DOMAIN: Final = "node.kubernetes.io"

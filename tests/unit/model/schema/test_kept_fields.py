@@ -32,7 +32,7 @@ POD = {"spec": {"containers": [{"name": "c", "image": "i", "resources": {}}], "t
             {"spec": {"containers": [{"name": "c"}, {"name": ""}]}},
         ),
         ({"metadata": {"deletionTimestamp": None}, "status": {"startTime": None}}, {"metadata": {}, "status": {}}),
-        ({"metadata": {"creationTimestamp": None, "labels": {"a": None}}}, {"metadata": {"labels": {"a": None}}}),
+        ({"metadata": {"creationTimestamp": None, "labels": {"a": None}}}, {"metadata": {"labels": {"a": ""}}}),
         ({"status": {"conditions": [{"type": "Ready", "status": "True", "lastProbeTime": None}]}}, None),
         ({"spec": {"hostNetwork": False, "priority": 0, "schedulerName": ""}}, {"spec": {"priority": 0}}),
         ({"spec": {"hostNetwork": 0, "nodeName": [], "tolerations": []}}, None),

@@ -14,6 +14,9 @@ _OWN = "text of our own"
 _OPERATOR = "the operator's flag or file"
 #: Functions that read a text and are not registered, and why not.
 _ALLOWED = {
+    "admit/extension/policies/environment.py": {"_texts": _OWN},
+    "admit/extension/policies/mutating/completing.py": {"_as_converter": _ONE_PASS},
+    "admit/extension/policies/mutating/touched_fields.py": {"_steps": _ONE_PASS},
     "admit/kinds/api_server/certificates.py": {"decoded": _BASE64},
     "admit/kinds/api_server/custom_objects.py": {"_nested": _ONE_PASS},
     "admit/prepare/service_allocator.py": {"ServiceAllocator._check": "an address that has been validated"},
@@ -38,6 +41,7 @@ _ALLOWED = {
         "_check_depth": _ONE_PASS,
         "_syntax_error": _ONE_PASS,
     },
+    "model/schema/type_rows.py": {"type_rows": _OWN},
     "run/devices/spec.py": {"parse_devices": _OPERATOR},
     "schedule/plugins/node_resources_fit.py": {"NodeResourcesFit._is_ignored": _OPERATOR},
     "serve/access/bootstrap/policy.py": {"_blocks": _OWN, "_role": _OWN},
@@ -45,7 +49,6 @@ _ALLOWED = {
     "serve/http/messages.py": {"Query.__init__": _ONE_PASS, "_one_line": _ONE_PASS},
     "serve/openapi/definitions.py": {"_in_words": _OWN},
     "serve/openapi/paths.py": {"_Maker.add": _OWN, "_operation_id": _OWN},
-    "serve/openapi/required_fields.py": {"type_rows": _OWN},
     "serve/pki/certificates.py": {"_alternative": _OPERATOR},
     "serve/resources/discovery.py": {"answer_discovery": _ONE_PASS},
     "serve/resources/served.py": {"target_of": _ONE_PASS},
@@ -59,6 +62,7 @@ _TOKENS = "tokens of a document that is read whole, each decided by the characte
 _COMMAND = "of a command, on the user's own machine: manifests of bounded size, a line at a time"
 #: The modules that may use Python's regular expressions, and on what.
 _WITH_RE = {
+    "attached/install/chart.py": _OWN,
     "cli/completion_scripts.py": _OWN,
     "cli/settings.py": _OWN,
     "client/http_wire.py": "the page of a proxy, cut to a few kilobytes",
@@ -67,6 +71,7 @@ _WITH_RE = {
     "dashboard/questions/playing/matching.py": _OWN,
     "dashboard/questions/playing/scalar_places.py": _COMMAND,
     "dashboard/questions/playing/yaml_cursor.py": _COMMAND,
+    "dashboard/questions/policies/manifest_text.py": "the first line of a compiler's complaint",
     "demo/play.py": _OWN,
     "demo/story.py": _OWN,
     "lint/hints.py": "a hundred characters at most",
@@ -74,6 +79,7 @@ _WITH_RE = {
     "lint/pages.py": _OWN,
     "lint/report/documents.py": _OWN,
     "lint/report/reason_shapes.py": _OWN,
+    "lint/rules/attached.py": "paths of findings",
     "lint/rules/compared_values.py": "the first word of a version",
     "lint/rules/decoding.py": _COMMAND,
     "lint/rules/dropped_fields.py": _OWN,
@@ -95,6 +101,7 @@ _WITH_RE = {
     "plan/report/grouping.py": _OWN,
     "plan/report/node_lists.py": _OWN,
     "plan/report/reasons.py": _OWN,
+    "policy/cases.py": _COMMAND,
     "serve/access/guard.py": _OWN,
     "serve/openapi/definitions.py": _OWN,
     "serve/openapi/documents.py": _OWN,

@@ -1,5 +1,6 @@
 """Views of admission webhooks, admission policies and the bindings of policies.
 
+Views that something is compiled from allow weak references, so that it is forgotten with them.
 Kubernetes: k8s.io/api/admissionregistration/v1.
 """
 
@@ -34,7 +35,7 @@ class MatchCondition(AdmissionRegistrationView, frozen=True, gc=False):
     expression: str = ""
 
 
-class MutatingWebhook(AdmissionRegistrationView, frozen=True, gc=False):
+class MutatingWebhook(AdmissionRegistrationView, frozen=True, gc=True, weakref=True):
     name: str = ""
     clientConfig: WebhookClientConfig = WebhookClientConfig()
     rules: tuple[RuleWithOperations, ...] = ABSENT_LIST
@@ -53,7 +54,7 @@ class MutatingWebhookConfiguration(ApiObject, frozen=True, gc=False):
     webhooks: tuple[MutatingWebhook, ...] = ABSENT_LIST
 
 
-class ValidatingWebhook(AdmissionRegistrationView, frozen=True, gc=False):
+class ValidatingWebhook(AdmissionRegistrationView, frozen=True, gc=True, weakref=True):
     name: str = ""
     clientConfig: WebhookClientConfig = WebhookClientConfig()
     rules: tuple[RuleWithOperations, ...] = ABSENT_LIST
@@ -80,7 +81,7 @@ class NamedRuleWithOperations(RuleWithOperations, frozen=True, gc=False):
     resourceNames: tuple[str, ...] = ABSENT_LIST
 
 
-class MatchResources(AdmissionRegistrationView, frozen=True, gc=False):
+class MatchResources(AdmissionRegistrationView, frozen=True, gc=True, weakref=True):
     namespaceSelector: LabelSelector | None = None
     objectSelector: LabelSelector | None = None
     resourceRules: tuple[NamedRuleWithOperations, ...] = ABSENT_LIST
@@ -130,7 +131,7 @@ class ValidatingAdmissionPolicyStatus(AdmissionRegistrationView, frozen=True, gc
     conditions: tuple[Condition, ...] = ABSENT_LIST
 
 
-class ValidatingAdmissionPolicy(ApiObject, frozen=True, gc=False):
+class ValidatingAdmissionPolicy(ApiObject, frozen=True, gc=True, weakref=True):
     spec: ValidatingAdmissionPolicySpec = ValidatingAdmissionPolicySpec()
     status: ValidatingAdmissionPolicyStatus = ValidatingAdmissionPolicyStatus()
 
@@ -177,7 +178,7 @@ class MutatingAdmissionPolicySpec(AdmissionRegistrationView, frozen=True, gc=Fal
     reinvocationPolicy: named.ReinvocationPolicyType = ""
 
 
-class MutatingAdmissionPolicy(ApiObject, frozen=True, gc=False):
+class MutatingAdmissionPolicy(ApiObject, frozen=True, gc=True, weakref=True):
     spec: MutatingAdmissionPolicySpec = MutatingAdmissionPolicySpec()
 
 
