@@ -214,6 +214,10 @@ def false_inequality(left: str, symbol: str, right: str) -> str:
     return f"{shown(left)} {symbol} {shown(right)} is false"
 
 
+def true_inequality(left: str, symbol: str, right: str) -> str:
+    return f"{shown(left)} {symbol} {shown(right)} is true"
+
+
 # -- values that cannot be read ----------------------------------------------------------------------------------------
 
 #: Where a value is, and what stands for the operator of an expression.

@@ -110,6 +110,22 @@ def compile_label_set(labels: Mapping[str, str]) -> Selector:
     return conjunction(trusted_requirement(key, EQUALS, (value,)) for key, value in labels.items())
 
 
+def go_text(selector: LabelSelector | None) -> str:
+    """Return a structured selector as Go prints it in messages."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted(selector.matchLabels.items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{requirement.key},Operator:{requirement.operator},"
+        f"Values:[{' '.join(requirement.values)}],}},"
+        for requirement in selector.matchExpressions
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+
+
 # -- as text ----------------------------------------------------------------------------------------------------------
 
 _END, _IDENTIFIER = "end", "identifier"

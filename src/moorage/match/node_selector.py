@@ -16,11 +16,12 @@ from moorage.match.label_selector import EVERYTHING, Selector, compile_label_set
 from moorage.match.operators import BY_NAME, NODE_FIELD, NODE_SELECTOR, gate_of, names_in, needed_gate
 from moorage.match.requirement import Labels, Requirement, SelectorError, aggregate, compile_requirement
 from moorage.model.field_error import AsJSON, FieldError, child_path, invalid, not_supported
-from moorage.model.gates import GateSet
+from moorage.model.gates import Gate, GateSet
 from moorage.model.types.node import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.model.types.pod import Affinity, PreferredSchedulingTerm
 
 _FIELD_OPERATORS = names_in(NODE_FIELD)
+_ALL_OPERATORS = names_in(NODE_SELECTOR)
 _T = TypeVar("_T")
 _NODE_NAME = "metadata.name"  # the one field there is; any other reads as empty
 
@@ -233,10 +234,15 @@ def gate_obstacle(selector: NodeSelector | None, gates: GateSet, component: str 
     """Return which operator of the terms needs which gate that is off in a component, as the part of a sentence."""
     for term in selector.nodeSelectorTerms if selector is not None else ():
         for expression in term.matchExpressions:
-            gate = gate_of(expression.operator, NODE_SELECTOR)
+            gate = needed_by(expression)
             if gate is not None and not gates.enabled(gate):
                 return f"operator {expression.operator} needs {needed_gate(gate, component)}"
     return None
+
+
+def needed_by(expression: NodeSelectorRequirement) -> Gate | None:
+    """Return the gate that a requirement needs; None if it needs none, or if attach has read it back."""
+    return None if expression.attached else gate_of(expression.operator, NODE_SELECTOR)
 
 
 def label_obstacle(found: Unreadable | None) -> str | None:
@@ -252,7 +258,7 @@ def _is_empty(term: NodeSelectorTerm) -> bool:
 
 
 def _needs_another_gate(term: NodeSelectorTerm, gates: GateSet) -> bool:
-    needed = (gate_of(expression.operator, NODE_SELECTOR) for expression in term.matchExpressions)
+    needed = map(needed_by, term.matchExpressions)
     return any(gate is not None and not gates.enabled(gate) for gate in needed)
 
 
@@ -262,7 +268,9 @@ def _compile_term(term: NodeSelectorTerm, gates: GateSet, path: str) -> NodeSele
     requirements = _collect(
         term.matchExpressions,
         f"{path}.matchExpressions",
-        lambda expression, where: _compile_expression(expression, operators, where),
+        lambda expression, where: _compile_expression(
+            expression, _ALL_OPERATORS if expression.attached else operators, where
+        ),
         errors,
     )
     fields = _collect(term.matchFields, f"{path}.matchFields", _compile_field, errors)

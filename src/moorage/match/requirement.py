@@ -82,7 +82,12 @@ class Requirement(msgspec.Struct, frozen=True):
     @property
     def compares(self) -> bool:
         """Return whether the label's value is compared, and so may be one that cannot be read."""
-        return _OPERATORS[self.operator].comparison is not None
+        return self.comparison is not None
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """Return how the label's value is compared; None for operators that look for equal values."""
+        return comparison_by(self.operator)
 
     def unreadable(self, labels: Labels) -> Unreadable | None:
         """Describe the label's value if it is there and cannot be compared."""
@@ -113,6 +118,11 @@ def trusted_requirement(key: str, operator: str, values: Sequence[str]) -> Requi
     """Compile without checks, for what Kubernetes doesn't check either: a pod's plain `nodeSelector`."""
     row = _OPERATORS[operator]
     return Requirement(key, operator, tuple(values), row.predicate(row, key, values))
+
+
+def comparison_by(operator: str) -> Comparison | None:
+    """Return how an operator of requirements compares values; None if it looks for equal ones."""
+    return _OPERATORS[operator].comparison
 
 
 def aggregate(errors: Sequence[FieldError]) -> str:

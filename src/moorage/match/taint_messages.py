@@ -34,7 +34,8 @@ def describe_toleration(toleration: Toleration) -> str:
     """Write `toleration Lt 5`: what decides, in few words."""
     if toleration.expression:
         text = toleration.expression
-        return f"toleration expression {go_quote(text if len(text) <= 80 else text[:77] + '...')}"
+        name = toleration.operator or "expression"
+        return f"toleration {name} {go_quote(text if len(text) <= 80 else text[:77] + '...')}"
     if toleration.operator == EXISTS:
         return "toleration Exists"
     return f"toleration {shown(toleration.operator or EQUAL)} {shown(toleration.value)}"

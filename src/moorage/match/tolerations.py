@@ -11,6 +11,7 @@ taint whose value cannot be compared can be named (`unreadable`), it never match
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from moorage.match.comparison import (
     cut_error,
     false_inequality,
     shown,
+    true_inequality,
     unreadable_value,
 )
 from moorage.match.evaluation.accounts import BUDGET, SHORT, Account, Evaluations, Undecided
@@ -96,7 +98,7 @@ class TolerationMatcher:
     expression that cannot be compiled, an unknown operator. `is_expensive`: to match may take long, or raise Undecided.
     """
 
-    __slots__ = ("_failure", "_why_false", "gave_up", "is_expensive", "match", "never", "toleration")
+    __slots__ = ("_why_false", "failure", "gave_up", "is_expensive", "match", "never", "toleration")
 
     def __init__(
         self,
@@ -113,19 +115,25 @@ class TolerationMatcher:
         self._why_false = why_false
         #: Return why the expression was not evaluated for a taint; None if it was.
         self.gave_up = asked.gave_up
-        self._failure = asked.failure
+        #: Return the error that the expression ended with for a taint; None if it did not fail.
+        self.failure = asked.failure
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether only taints of its key and effect are asked about; expressions are asked about every taint."""
+        return not self.toleration.expression
 
     def concerns(self, taint: Taint) -> bool:
-        """Whether key and effect are the taint's, so that only the value decides; expressions concern every taint."""
+        """Whether key and effect are the taint's, so that only the value decides."""
         toleration = self.toleration
-        if toleration.expression:
+        if not self.is_keyed:
             return True
         return toleration.effect in ("", taint.effect) and toleration.key in ("", taint.key)
 
     def reason(self, taint: Taint) -> str | None:
         """Return why the taint is not tolerated, as the part of a sentence; None exactly when `match` is true."""
         toleration = self.toleration
-        if not toleration.expression:
+        if self.is_keyed:
             if toleration.effect not in ("", taint.effect):
                 return f"its effect is {shown(taint.effect)}, the toleration's is {shown(toleration.effect)}"
             if toleration.key not in ("", taint.key):
@@ -136,6 +144,18 @@ class TolerationMatcher:
     def why_false(self, taint: Taint) -> str | None:
         """Return what is false of a taint that this toleration concerns, such as `30 < 5 is false`."""
         return self.never or self._why_false(taint)
+
+    def why_true(self, taint: Taint) -> str | None:
+        """Return what is true of a taint that this toleration matches, such as `3 < 5 is true`; None of others."""
+        if not self.match(taint):
+            return None
+        toleration = self.toleration
+        if toleration.expression:
+            return "the expression is true"
+        if toleration.operator == EXISTS:
+            return "any value" if toleration.key else "any taint"
+        comparison = comparison_of(toleration.operator, TOLERATION)
+        return true_inequality(taint.value, comparison.symbol if comparison is not None else "=", toleration.value)
 
     def explain(self, taint: Taint) -> str | None:
         """One sentence with the inequality that does not hold; None exactly when `match` is true."""
@@ -148,7 +168,7 @@ class TolerationMatcher:
         if self.never or not self.concerns(taint):
             return None
         if toleration.expression:
-            error = self._failure(taint)
+            error = self.failure(taint)
             return Unreadable(TAINT_VALUE, taint.key, taint.value, EXPRESSION, error) if error else None
         comparison = comparison_of(toleration.operator, TOLERATION)
         if comparison is None:
@@ -161,6 +181,31 @@ class TolerationMatcher:
             return cut_error(self.never) if self.concerns(taint) else None
         unreadable = self.unreadable(taint)
         return unreadable.obstacle if unreadable is not None else self.gave_up(taint)
+
+
+class KeyedExpression(TolerationMatcher):
+    """An expression that is asked about taints of its toleration's key and effect only, and matches no others."""
+
+    __slots__ = ()
+
+    def __init__(self, expression: TolerationMatcher) -> None:
+        """`expression` is the matcher of a toleration with an expression, a key and perhaps an effect."""
+        gave_up = expression.gave_up
+        super().__init__(
+            expression.toleration,
+            lambda taint: self.concerns(taint) and expression.match(taint),
+            expression.why_false,
+            expression.never,
+            NOT_ASKED._replace(
+                gave_up=lambda taint: gave_up(taint) if self.concerns(taint) else None,
+                failure=expression.failure,
+                is_expensive=expression.is_expensive,
+            ),
+        )
+
+    @property
+    def is_keyed(self) -> bool:
+        return True
 
 
 class TolerationSet:
@@ -286,7 +331,7 @@ def _compile_comparison(toleration: Toleration, gates: GateSet, component: str) 
     use = use_of(operator, TOLERATION)
     if use is None or use.comparison is None:
         return _never(toleration, f"there is no operator {go_quote(operator)}")
-    if use.gate is not None and not gates.enabled(use.gate):
+    if use.gate is not None and not toleration.attached and not gates.enabled(use.gate):
         return _never(toleration, f"operator {operator} needs {needed_gate(use.gate, component)}")
     comparison = use.comparison
     if complaint := comparison.unreadable(toleration.value):
@@ -312,7 +357,7 @@ def compile_tolerations(
 ) -> TolerationSet:
     """Compile a pod's tolerations, whose expressions share one account."""
     expressions = tuple(toleration.expression for toleration in tolerations if toleration.expression)
-    if not expressions or not gates.enabled(TAINT_TOLERATION_CEL):
+    if not any(map(partial(_is_asked, gates), tolerations)):
         return TolerationSet(
             compile_toleration(toleration, gates, programs, on_evaluation_failed, component)
             for toleration in tolerations
@@ -374,7 +419,7 @@ def _compile_expression(
     on_evaluation_failed: EvaluationFailed | None,
     component: str,
 ) -> TolerationMatcher:
-    if not gates.enabled(TAINT_TOLERATION_CEL):
+    if not _is_asked(gates, toleration):
         return _never(toleration, f"an expression needs {needed_gate(TAINT_TOLERATION_CEL, component)}")
     source, evaluations = toleration.expression, programs.evaluations
     program: Program | None = None
@@ -384,4 +429,10 @@ def _compile_expression(
             return _never(toleration, not_compiled(compiled))
         program = compiled
     asked = ask_expression(source, program, account, evaluations, on_evaluation_failed, patiently=programs.patiently)
-    return TolerationMatcher(toleration, asked.match, asked.why_false, asked=asked)
+    matcher = TolerationMatcher(toleration, asked.match, asked.why_false, asked=asked)
+    return KeyedExpression(matcher) if toleration.attached else matcher
+
+
+def _is_asked(gates: GateSet, toleration: Toleration) -> bool:
+    """Whether a toleration has an expression that is evaluated: by the gate, or because attach has read it back."""
+    return bool(toleration.expression) and (bool(toleration.attached) or gates.enabled(TAINT_TOLERATION_CEL))

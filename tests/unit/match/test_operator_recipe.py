@@ -45,7 +45,7 @@ def test_lint_finds_taints_that_cannot_be_compared(said: Any) -> None:
 
 def test_explain_moves_its_thresholds(said: Any) -> None:
     assert "toleration for kernel: SemverGe 5.15.0 → SemverGe 5.4.0" in suggestions(said["tolerates"])
-    assert "required node affinity: kernel SemverGe v5.15 → kernel SemverGe v5.4" in suggestions(said["selects"])
+    assert "required node affinity: kernel SemverGe v5.15 → SemverGe v5.4" in suggestions(said["selects"])
     assert "label node old with kernel=v5.15 (now 5.4.0)" in suggestions(said["selects"])
 
 

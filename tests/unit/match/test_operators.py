@@ -49,6 +49,20 @@ MAY_NAME_OPERATORS = {
     "match/operators.py": "the table itself",
     "model/gates.py": "a gate's description in `--help` and in docs/gates.md says what it switches on",
     "schedule/live/metrics.py": "the help text of a metric that KEP-5471 defines for its two operators",
+    "attach/alternatives.py": "format v1 is frozen: an operator that comes later is not in it",
+    "attach/policies/lowering.py": "the CEL of a policy that lowers two operators",
+    "attach/policies/additions.py": "the operators that attach lowers, of which format v1 is frozen",
+    "attached/install/additions.py": "signs of a command line",
+    "attached/install/chart.py": "words of a chart's values",
+    "attached/status/pieces.py": "a sentence about the policy",
+    "cli/commands/attach/install.py": "help texts",
+    "cli/commands/attach/native.py": "help texts",
+    "cli/commands/attach/policies.py": "help texts",
+    "cli/commands/capacity/curve.py": "help texts",
+    "lint/rules/attached.py": "the operators that attach lowers, of which format v1 is frozen",
+    "lint/rules/pools/findings.py": "the operators whose thresholds no pool may meet",
+    "pools/checks.py": "Karpenter's words about its own operators",
+    "pools/label_values.py": "Karpenter's own operators",
 }
 
 

@@ -177,7 +177,7 @@ _KEYS: Final = ObjectField(types.STRING, 0)
 def rule_environment(declared: DeclaredType, *, optional_old: bool = False) -> Environment:
     """Return the environment of the rules of a node; `optional_old` for rules with optionalOldSelf."""
     objects: dict[str, dict[str, ObjectField]] = {}
-    root = _field(declared, SELF_TYPE, objects)
+    root = add_object_types(declared, SELF_TYPE, objects)
     old = types.optional_of(root.type) if optional_old else root.type
     return Environment(
         KUBERNETES_FUNCTIONS,
@@ -189,14 +189,15 @@ def rule_environment(declared: DeclaredType, *, optional_old: bool = False) -> E
     )
 
 
-def _field(declared: DeclaredType, name: str, objects: dict[str, dict[str, ObjectField]]) -> ObjectField:
+def add_object_types(declared: DeclaredType, name: str, objects: dict[str, dict[str, ObjectField]]) -> ObjectField:
+    """Return what an environment declares for values of a type; its objects get names that begin with this one."""
     if declared.fields is not None:
         fields = objects[name] = {}
         for field, type_ in declared.fields.items():
-            fields[field] = _field(type_, f"{name}.{field}", objects)
+            fields[field] = add_object_types(type_, f"{name}.{field}", objects)
         return ObjectField(types.struct(name), 0)
     if declared.element is not None:
-        element = _field(declared.element, f"{name}.{'@elem' if declared.is_map else '@idx'}", objects)
+        element = add_object_types(declared.element, f"{name}.{'@elem' if declared.is_map else '@idx'}", objects)
         of = types.map_of(types.STRING, element.type) if declared.is_map else types.list_of(element.type)
         return ObjectField(of, declared.max_elements, _KEYS if declared.is_map else None, element)
     assert declared.cel_type is not None

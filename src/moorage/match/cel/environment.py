@@ -2,7 +2,6 @@
 
 Kubernetes: apiserver/pkg/cel/environment/base.go (version 1.36) plus ext.Bindings, as DRA's expressions have it; for
 device selectors (`device`, and `includes` for attributes that are lists) dynamic-resource-allocation/cel/compile.go.
-Differs: the functions of the authorizer library are not offered, there being no authorizer variable to call them on.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from moorage.match.cel import types
+from moorage.match.cel.constructed import ConstructedType, FindType
 from moorage.match.cel.functions import CallEstimate, Function, Interval, row
 from moorage.match.cel.libraries import authz, ip_address, lists, named_format, quantity_and_semver, strings, url_value
 from moorage.match.cel.libraries.calendar import TIME_FUNCTIONS
@@ -36,6 +36,8 @@ class ObjectField:
     sized_by_name: bool = False
 
 
+#: Names of types by which Kubernetes' schemas call what CEL calls otherwise.
+_SCALARS = {"duration": types.DURATION, "timestamp": types.TIMESTAMP}
 MAX_LENGTH = 10 * 1024
 # The results of an expression that decides something: true or false, or a value of unknown type that may be either.
 PREDICATE = (types.BOOL, types.ANY)
@@ -49,6 +51,7 @@ class Environment:
     `strict_presence` makes has() and `?` fail on values that have no fields, where Kubernetes finds nothing there.
     `objects_are_maps` where values of object types are maps of their fields, not Python objects with attributes.
     `root` declares the sizes of what every variable holds, whatever its name; `has_bindings` offers cel.bind.
+    `constructed` finds the object types that an expression may construct; without it there are none.
     `results` are the types that the whole expression may have; empty means any. `max_length` bounds the text, in bytes.
     """
 
@@ -60,6 +63,7 @@ class Environment:
     strict_presence: bool = False
     objects_are_maps: bool = False
     root: ObjectField | None = None
+    constructed: FindType | None = None
     has_bindings: bool = True
     results: tuple[types.Type, ...] = ()
     max_length: int | None = None
@@ -80,7 +84,39 @@ class Environment:
 
     @cached_property
     def type_names(self) -> dict[str, types.Type]:
-        return types.NAMEABLE | {name: types.struct(name) for name in self.objects}
+        return types.NAMEABLE | self._valueless
+
+    @cached_property
+    def _valueless(self) -> dict[str, types.Type]:
+        named = {name: types.struct(name) for name in self.objects}
+        return named | _SCALARS if self.objects_are_maps else named
+
+    def is_valueless(self, name: str) -> bool:
+        """Return whether a name denotes a type only while types are checked, and nothing where an expression runs."""
+        return self.objects_are_maps and name in self._valueless
+
+    def named_type(self, name: str) -> types.Type | None:
+        """Return the type that a name denotes in an expression."""
+        named = self.type_names.get(name)
+        if named is None and self.constructed is not None:
+            constructed = self.constructed(name)
+            return None if constructed is None else constructed.type
+        return named
+
+    def constructed_type(self, name: str) -> ConstructedType | None:
+        return None if self.constructed is None else self.constructed(name)
+
+    def field_type(self, type_name: str, field: str) -> types.Type | None:
+        """Return the type of a field of an object type; None if there is no such field."""
+        declared = self.objects.get(type_name)
+        if declared is not None:
+            found = declared.get(field)
+            return None if found is None else found.type
+        constructed = self.constructed_type(type_name)
+        return None if constructed is None else constructed.field(field)
+
+    def has_fields(self, type_name: str) -> bool:
+        return type_name in self.objects or self.constructed_type(type_name) is not None
 
     def candidates(self, name: str) -> list[str]:
         """Return the names a name may stand for within the container, innermost first; a leading dot is absolute."""

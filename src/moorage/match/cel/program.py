@@ -6,7 +6,7 @@ Differs: evaluation is also limited in time and in the size of results, and Pyth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from moorage.match.cel.check.checker import check
@@ -16,8 +16,8 @@ from moorage.match.cel.environment import Environment
 from moorage.match.cel.evaluate.compiler import Compiler
 from moorage.match.cel.evaluate.steps import COST, COST_LIMIT, FIRST_SLOT, Run, State
 from moorage.match.cel.functions import Interval
-from moorage.match.cel.parse.parser import parse
-from moorage.match.cel.parse.syntax import NO_POSITION, Issue, Source, make_room, tree_depth
+from moorage.match.cel.parse.parser import MakeParser, Parser, parse_by
+from moorage.match.cel.parse.syntax import NO_POSITION, Issue, Node, Source, make_room, tree_depth
 from moorage.match.cel.types import DYN, Type
 from moorage.match.cel.values import CelError
 
@@ -74,13 +74,22 @@ class Program:
         """Return the value for given values of the variables; raises CelError."""
         return self.run_with_cost(bindings)[0]
 
-    def run_with_cost(self, bindings: Mapping[str, Any]) -> tuple[Any, int]:
-        """Return the value for given values of the variables, and what it cost."""
+    def run_with_cost(self, bindings: Mapping[str, Any], limit: int = COST_LIMIT) -> tuple[Any, int]:
+        """Return the value for given values of the variables, and what it cost.
+
+        A limit below the usual one makes evaluation fail as that does, where more is spent.
+        """
         state = self._template.copy()
         for name, slot in self._names:
             if name in bindings:
                 state[slot] = bindings[name]
-        return self.finish(state), state[COST]
+        before = state[COST] = COST_LIMIT - limit  # what is charged is compared with one limit, a constant
+        try:
+            value = self.finish(state)
+        except CelError as error:
+            error.cost -= before
+            raise
+        return value, state[COST] - before
 
     def finish(self, state: State) -> Any:
         """Run an evaluation from its initial state."""
@@ -111,7 +120,7 @@ def compile_expression(source: str, environment: Environment, *, checked: bool =
         return [Issue(0, 0, f"may not be more than {longest} bytes")]
     text = Source(source)
     try:
-        program = _compile(text, environment, checked)
+        program = compile_source(text, environment, checked)
     except RecursionError:
         return [text.issue(NO_POSITION, "max recursion depth exceeded")]
     if environment.results and isinstance(program, Program) and program.result_type not in environment.results:
@@ -119,20 +128,44 @@ def compile_expression(source: str, environment: Environment, *, checked: bool =
     return program
 
 
-def _compile(source: Source, environment: Environment, checked: bool) -> Program | list[Issue]:
-    root = parse(source, has_bindings=environment.has_bindings)
+def check_expression(source: str, environment: Environment) -> Type | list[Issue]:
+    """Return the type of an expression's result, or say why it has none. Nothing is computed, not even constants."""
+    text = Source(source)
+    try:
+        root = parse_by(Parser, text, has_bindings=environment.has_bindings)
+        if isinstance(root, list):
+            return root
+        make_room(tree_depth(root))
+        problems = _type_problems(root, environment)
+    except RecursionError:
+        return [text.issue(NO_POSITION, "max recursion depth exceeded")]
+    return [text.issue(position, message) for position, message in problems] if problems else root.type
+
+
+def _type_problems(root: Node, environment: Environment) -> list[tuple[int, str]]:
+    problems = check(root, environment)
+    return validate_literals(root) if not problems and environment.homogeneous else problems
+
+
+def compile_source(
+    source: Source,
+    environment: Environment,
+    checked: bool,
+    make_parser: MakeParser = Parser,
+    make_compiler: Callable[[Environment, bool], Compiler] = Compiler,
+) -> Program | list[Issue]:
+    """Compile an expression with a parser and a compiler that may note more than these do. Raises RecursionError."""
+    root = parse_by(make_parser, source, has_bindings=environment.has_bindings)
     if isinstance(root, list):
         return root
     make_room(tree_depth(root))
     estimate = Interval(0, 0)
     if checked:
-        problems = check(root, environment)
-        if not problems and environment.homogeneous:
-            problems = validate_literals(root)
+        problems = _type_problems(root, environment)
         if problems:
             return [source.issue(position, message) for position, message in problems]
         estimate = estimate_cost(root, environment)
-    compiler = Compiler(environment, checked)
+    compiler = make_compiler(environment, checked)
     try:
         step = compiler.compile(root)
     except CelError as error:

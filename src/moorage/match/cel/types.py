@@ -34,6 +34,7 @@ class TypeKind(Enum):
     TYPE = "type"
     TYPE_PARAM = "type_param"
     UINT = "uint"
+    UNSPECIFIED = "unspecified"
 
     # Enum hashes by name, in Python; by identity it is as right and much quicker, and kinds are looked up all the time.
     __hash__ = object.__hash__

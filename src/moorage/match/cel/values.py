@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from moorage.match.cel import types
 from moorage.match.cel.types import Type
@@ -61,10 +61,13 @@ class OpaqueValue:
     """Base of the values libraries add. `==` is CEL's equality; `cel_size` is what cel-go's Sizer says, if any."""
 
     __slots__ = ()
-    cel_type: ClassVar[Type]
+    cel_type: Type
 
     def cel_size(self) -> int | None:
         return None
+
+    def is_zero(self) -> bool:
+        return False
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -124,6 +127,13 @@ class CelMap:
         for key, value in entries:
             slots[_slot(key)] = (key, value)
         self._slots = slots
+
+    @classmethod
+    def over(cls, entries: dict[Any, tuple[Any, Any]]) -> CelMap:
+        """Return the map of entries (key and value by key), which may be a dictionary that makes them when asked."""
+        made = cls()
+        made._slots = entries
+        return made
 
     def __len__(self) -> int:
         return len(self._slots)

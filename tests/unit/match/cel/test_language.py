@@ -162,7 +162,7 @@ def test_logic_absorbs_errors(source: str, want: Any) -> None:
         ("[1, 2, 3].all(i, i > 0)", True),
         ("{'a': 1, 'b': 2}.exists(k, k == 'b')", True),
         ("[1, 2, 2].exists_one(i, i == 2)", False),
-        ("[1, 2, 3].existsOne(i, i == 2)", True),
+        ("[1, 2, 3].exists_one(i, i == 2)", True),
         ("[1, 2, 3].map(i, i * 2)", [2, 4, 6]),
         ("[1, 2, 3].map(i, i > 1, i * 2)", [4, 6]),
         ("[1, 2, 3].filter(i, i % 2 == 1)", [1, 3]),
@@ -262,3 +262,10 @@ def test_unchecked_expressions_resolve_names_at_run_time() -> None:
     assert program.run({"a.c": CelMap([("d", 10)]), "x": 0}) == 12
     with pytest.raises(CelError, match="no such attribute"):
         program.run({"x": 0})
+
+
+def test_exists_one_has_its_new_name_for_two_variables_only() -> None:
+    assert isinstance(compile_expression("[1, 2].existsOne(i, v, v == 2)", Environment(KUBERNETES_FUNCTIONS)), Program)
+    issues = compile_expression("[1, 2].existsOne(i, i == 2)", Environment(KUBERNETES_FUNCTIONS))
+    assert isinstance(issues, list)
+    assert "undeclared reference to 'existsOne' (in container '')" in [issue.message for issue in issues]

@@ -1,7 +1,7 @@
 """Check a tree: give every node its type, every call the overloads that fit, or report issues with cel-go's texts.
 
 Kubernetes: cel-go checker/checker.go, checker/env.go.
-Differs: no messages can be built, so a message literal ends in an issue.
+Differs: only what an environment lets expressions construct can be; another message literal ends in an issue.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Checker:
             variable = self.environment.variables.get(candidate)
             if variable is not None:
                 return _resolved(candidate, variable, None)
-            denoted = self.environment.type_names.get(candidate)
+            denoted = self.environment.named_type(candidate)
             if denoted is not None:
                 return _resolved(candidate, type_of(denoted), denoted)
         return None
@@ -110,15 +110,7 @@ class _Checker:
         if target.kind is TypeKind.MAP:
             result = target.parameters[1]
         elif target.kind is TypeKind.STRUCT:
-            fields = self.environment.objects.get(target.name)
-            if fields is None:
-                self.report(node.position, f"unexpected failed resolution of '{target.name}'")
-            else:
-                field_type = fields.get(field) or (fields.get(f"__{field}__") if field in RESERVED else None)
-                if field_type is None:
-                    self.report(node.position, f"undefined field '{field}'")
-                else:
-                    result = field_type.type
+            result = self.declared_field(node, target.name, field) or ERROR
         elif target.kind is TypeKind.TYPE_PARAM:
             self.assignable(DYN, target)
             result = DYN
@@ -127,6 +119,18 @@ class _Checker:
                 self.report(node.position, f"type '{target}' does not support field selection")
             result = DYN
         return optional_of(result) if optional or target is not operand_type else result
+
+    def declared_field(self, node: syntax.Node, type_name: str, field: str) -> Type | None:
+        """Return the type of a field of an object type, by its name or by the one that reserved words have."""
+        if not self.environment.has_fields(type_name):
+            self.report(node.position, f"unexpected failed resolution of '{type_name}'")
+            return None
+        field_type = self.environment.field_type(type_name, field)
+        if field_type is None and field in RESERVED:
+            field_type = self.environment.field_type(type_name, f"__{field}__")
+        if field_type is None:
+            self.report(node.position, f"undefined field '{field}'")
+        return field_type
 
     # -- calls
 
@@ -265,14 +269,14 @@ class _Checker:
             result = found.denotes
         else:
             self.report(node.position, f"'{found.denotes.name}' is not a message type")
-        declared = self.environment.objects.get(result.name, {})
+        node.name = found.name
         for field in node.fields:
             type_ = self.element(field.value, field.optional)
-            field_type = declared.get(field.name)
+            field_type = self.environment.field_type(result.name, field.name)
             if field_type is None:
                 self.report(field.position, f"undefined field '{field.name}'")
-            elif not self.assignable(field_type.type, type_):
-                message = f"expected type of field '{field.name}' is '{field_type.type}' but provided type is '{type_}'"
+            elif not self.assignable(field_type, type_):
+                message = f"expected type of field '{field.name}' is '{field_type}' but provided type is '{type_}'"
                 self.report(field.position, message)
         return result
 

@@ -193,6 +193,12 @@ class _Estimator:
         self.entry_sizes[id(node)] = _EntrySize(TypeKind.MAP, keys, values)
         return total
 
+    def struct_literal(self, node: syntax.StructLiteral) -> Interval:
+        total = _STRUCT_COST
+        for field in node.fields:
+            total = total.plus(self.cost(field.value))
+        return total
+
     def copy_sizes(self, target: syntax.Node, source: syntax.Node) -> None:
         size = self.known_size(source)
         if size is not None:
@@ -310,7 +316,7 @@ _RULES: dict[type[syntax.Node], Callable[[Any, Any], Interval]] = {
     syntax.Call: _Estimator.call,
     syntax.ListLiteral: _Estimator.list_literal,
     syntax.MapLiteral: _Estimator.map_literal,
-    syntax.StructLiteral: lambda *_: _STRUCT_COST,
+    syntax.StructLiteral: _Estimator.struct_literal,
     syntax.Comprehension: _Estimator.comprehension,
 }
 

@@ -2,7 +2,7 @@
 
 An argument that fails does not spare the others from being evaluated, nor the call from being charged for: that is how
 cel-go counts, except for calls with many arguments, which stop at the first failure. Kubernetes: cel-go interpreter/
-(evalUnary, evalBinary, evalVarArgs in interpretable.go, runtimecost.go) and common/decls/decls.go.
+(evalUnary, evalBinary, evalVarArgs in interpretable.go, runtimecost.go).
 """
 
 from __future__ import annotations
@@ -14,6 +14,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from moorage.match.cel.evaluate.attributes import FieldStep
+from moorage.match.cel.evaluate.overloads import (
+    ANYTHING,
+    SINGLETONS,
+    dispatching,
+    is_surely_accepted,
+    no_such_overload,
+)
 from moorage.match.cel.evaluate.steps import (
     COST_LIMIT,
     UNSET,
@@ -27,86 +34,12 @@ from moorage.match.cel.evaluate.steps import (
     without_traceback,
 )
 from moorage.match.cel.functions import STRING_FACTOR, Overload
-from moorage.match.cel.libraries.operators import NEGATE_DURATION
 from moorage.match.cel.types import Type, TypeKind
 from moorage.match.cel.values import (
     CONTAINERS,
     CelError,
-    OpaqueValue,
-    OptionalValue,
     require_modest_nesting,
-    type_of_value,
 )
-
-_ANYTHING = frozenset((TypeKind.TYPE_PARAM, TypeKind.DYN, TypeKind.ANY))
-_NUMBERS = frozenset((TypeKind.INT, TypeKind.UINT, TypeKind.DOUBLE))
-_COMPARABLE = _NUMBERS | {TypeKind.BOOL, TypeKind.BYTES, TypeKind.DURATION, TypeKind.STRING, TypeKind.TIMESTAMP}
-# Functions cel-go implements once for all their overloads, with the types that know the operation. It changes how
-# failed arguments are treated.
-_SINGLETONS: dict[str, frozenset[TypeKind] | None] = {
-    "_+_": _NUMBERS | {TypeKind.BYTES, TypeKind.DURATION, TypeKind.LIST, TypeKind.STRING, TypeKind.TIMESTAMP},
-    "_-_": _NUMBERS | {TypeKind.DURATION, TypeKind.TIMESTAMP},
-    "_*_": _NUMBERS,
-    "_/_": _NUMBERS,
-    "_%_": frozenset((TypeKind.INT, TypeKind.UINT)),
-    "-_": frozenset((TypeKind.BOOL, TypeKind.DOUBLE, TypeKind.DURATION, TypeKind.INT)),
-    "_<_": _COMPARABLE,
-    "_<=_": _COMPARABLE,
-    "_>_": _COMPARABLE,
-    "_>=_": _COMPARABLE,
-    "size": frozenset((TypeKind.BYTES, TypeKind.LIST, TypeKind.MAP, TypeKind.STRING)),
-    "matches": frozenset((TypeKind.STRING,)),
-    "!_": None,
-    "@in": None,
-    "type": None,
-    "dyn": None,
-    "_==_": None,
-    "_!=_": None,
-    # Their only overload trusts the checker.
-    "contains": None,
-    "startsWith": None,
-    "endsWith": None,
-}
-# Types whose methods cel-go asks when the operator itself is of no help.
-_RECEIVERS = frozenset((TypeKind.STRING, TypeKind.DURATION, TypeKind.TIMESTAMP))
-
-
-def accepts(type_: Type, value: Any) -> bool:
-    """Return whether a value may be passed for a parameter of this type, looking no deeper than the value itself."""
-    kind = type_.kind
-    if kind in _ANYTHING:
-        return True
-    if type_.is_optional:
-        return isinstance(value, OptionalValue)
-    if kind is TypeKind.OPAQUE or kind is TypeKind.STRUCT:
-        return isinstance(value, OpaqueValue) and value.cel_type.name == type_.name
-    return type_of_value(value).kind is kind
-
-
-def accepts_type(type_: Type, known: Type) -> bool:
-    """Return whether any value of a known type would be accepted; only for types that Python's types tell apart."""
-    return type_.kind in _ANYTHING or (type_.kind is known.kind and not type_.is_optional)
-
-
-def choose(function: str, overloads: Sequence[Overload], args: Sequence[Any]) -> Overload:
-    for overload in overloads:
-        if len(overload.params) == len(args) and all(map(accepts, overload.params, args)):
-            return overload
-    if function == "-_" and accepts(NEGATE_DURATION.params[0], args[0]):
-        return NEGATE_DURATION
-    raise no_such_overload(function, args)
-
-
-def no_such_overload(function: str, args: Sequence[Any]) -> CelError:
-    if function not in _SINGLETONS:
-        names = ", ".join(type_of_value(arg).name for arg in args)
-        return CelError(f"no such overload: {function}({names})")
-    knows = _SINGLETONS[function]
-    first = type_of_value(args[0]).kind
-    if knows is None or first in knows or first in _RECEIVERS:
-        return CelError("no such overload")
-    return CelError(f"no such overload: {function}")
-
 
 # Functions Kubernetes charges by name, whichever overload the values turn out to need.
 _CHARGED_BY_NAME = frozenset(
@@ -114,13 +47,13 @@ _CHARGED_BY_NAME = frozenset(
         r"\S+",
         "isSorted sum max min indexOf lastIndexOf url lowerAscii upperAscii substring trim replace split join find "
         "findAll cidr isIP isCIDR ip ip.isCanonical containsIP containsCIDR quantity isQuantity semver isSemver "
-        "validate",
+        "validate check fieldSelector labelSelector",
     )
 )
 # Of two arguments, but implemented by cel-go as functions of any number.
 _STOPS_EARLY = frozenset(("string_format",))
 _PATTERN_FUNCTIONS = frozenset(("matches", "find", "findAll"))
-_NESTABLE = _ANYTHING | {TypeKind.LIST, TypeKind.MAP, TypeKind.OPAQUE}
+_NESTABLE = ANYTHING | {TypeKind.LIST, TypeKind.MAP, TypeKind.OPAQUE}
 # Kinds of the values that are made from text, and one bounded memory for each function that makes them.
 _PARSED = frozenset((TypeKind.STRUCT, TypeKind.OPAQUE))
 _MEMORIES: dict[str, Callable[..., Any]] = {}
@@ -197,11 +130,11 @@ def _plan_call(
 ) -> CallPlan:
     known: Overload | None = None
     if types is not None and len(overloads) == 1:
-        known = overloads[0] if all(map(_is_known, overloads[0].params, types)) else None
+        known = overloads[0] if all(map(is_surely_accepted, overloads[0].params, types)) else None
         cost = overloads[0].cost
     else:
         cost = fitting[0].cost if function in _CHARGED_BY_NAME else None
-    implementation = _dispatching(function, fitting) if known is None else _remembering(known)
+    implementation = dispatching(function, fitting) if known is None else _remembering(known)
     weighed = tuple(types is None or _may_nest(types[index]) for index in range(len(args)))
     lenient = _is_lenient(function, overloads, args, types is not None)
     return CallPlan(function, known, fitting, implementation, cost, lenient, weighed)
@@ -211,14 +144,14 @@ def _is_lenient(function: str, overloads: Sequence[Overload], args: list[Evaluat
     """Return whether all arguments are evaluated even if the first fails."""
     if len(args) == 2 and function in _PATTERN_FUNCTIONS and args[1].is_constant:
         return False
-    if function in _SINGLETONS:
+    if function in SINGLETONS:
         return True
     return checked and len(overloads) == 1 and overloads[0].id not in _STOPS_EARLY
 
 
 def _may_nest(type_: Type) -> bool:
     """Return whether a value of this type may be a container of containers."""
-    if type_.kind in _ANYTHING:
+    if type_.kind in ANYTHING:
         return True
     return any(inner.kind in _NESTABLE for inner in type_.parameters)
 
@@ -234,10 +167,6 @@ def _weighed(run: Run) -> Run:
         return value
 
     return evaluate
-
-
-def _is_known(param: Type, type_: Type) -> bool:
-    return param.kind in _ANYTHING or (param.kind is type_.kind and param.name == type_.name)
 
 
 def _reads_text(overload: Overload) -> bool:
@@ -280,13 +209,6 @@ def _remembering(overload: Overload) -> Callable[..., Any]:
 
     def call(text: str, *rest: Any) -> Any:
         return memory(text, *rest) if len(text) <= _MEMORABLE else implementation(text, *rest)
-
-    return call
-
-
-def _dispatching(function: str, overloads: Sequence[Overload]) -> Callable[..., Any]:
-    def call(*args: Any) -> Any:
-        return choose(function, overloads, args).implementation(*args)
 
     return call
 

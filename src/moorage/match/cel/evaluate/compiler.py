@@ -56,9 +56,6 @@ class Compiler:
         step = self.steps[node] = _RULES[type(node)](self, node)
         return step
 
-    def struct_literal(self, _: syntax.StructLiteral) -> EvaluationStep:
-        raise CelError("messages cannot be built")
-
     # -- names
 
     def local(self, name: str) -> AttributeStep | None:
@@ -77,6 +74,8 @@ class Compiler:
         if local is not None:
             return local
         if node.denotes is not None:
+            if self.environment.is_valueless(node.name):
+                raise CelError(f"reference to undefined type: {node.name}")
             return ConstantStep(node.denotes)
         if not self.checked:
             return self.unchecked_name(node.name)
@@ -90,7 +89,7 @@ class Compiler:
     def unchecked_name(self, name: str) -> EvaluationStep:
         """Return a name that was not checked: a variable of any of the names it may stand for, else a type."""
         candidates = self.environment.candidates(name)
-        meanings = [(self.slot_of(candidate), self.environment.type_names.get(candidate)) for candidate in candidates]
+        meanings = [(self.slot_of(candidate), self.environment.named_type(candidate)) for candidate in candidates]
 
         def load(state: State) -> Any:
             for slot, type_ in meanings:
@@ -114,9 +113,10 @@ class Compiler:
         return operand.select(self.qualifier(self.field_name(node.operand, node.field), test_only=node.test_only))
 
     def field_name(self, operand: syntax.Node, field: str) -> str:
-        """Return the name by which an object has a field: reserved words are escaped there."""
-        is_escaped = field in RESERVED and self.checked and operand.type.kind is TypeKind.STRUCT
-        return f"__{field}__" if is_escaped else field
+        """Return the name by which an object has a field: reserved words are escaped there if it is declared so."""
+        if field not in RESERVED or not self.checked or operand.type.kind is not TypeKind.STRUCT:
+            return field
+        return field if field in self.environment.objects.get(operand.type.name, ()) else f"__{field}__"
 
     def qualifier(
         self, key: Any, compute: Run | None = None, optional: bool = False, test_only: bool = False
@@ -256,6 +256,28 @@ class Compiler:
 
         build = charged(run, 30)
         return EvaluationStep(lambda state: CelMap(build(state)))
+
+    def struct_literal(self, node: syntax.StructLiteral) -> EvaluationStep:
+        type_ = self.environment.constructed_type(node.name)
+        if type_ is None:
+            raise CelError("messages cannot be built")
+        fields = [(field.name, self.compile(field.value).run, field.optional) for field in node.fields]
+        construct = type_.construct
+
+        def run(state: State) -> Any:
+            values: dict[str, Any] = {}
+            for name, evaluate, optional in fields:
+                value = evaluate(state)
+                if optional:
+                    value = _optional(value, f"entry '{name}'")
+                    if not value.present:
+                        values.pop(name, None)
+                        continue
+                    value = value.value
+                values[name] = value
+            return construct(values)
+
+        return EvaluationStep(charged(run, 40))
 
     # -- macros
 

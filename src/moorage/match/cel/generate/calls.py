@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from moorage.match.cel.evaluate.calls import CallPlan, CallStep, accepts_type
+from moorage.match.cel.evaluate.calls import CallPlan, CallStep
+from moorage.match.cel.evaluate.overloads import accepts_type
 from moorage.match.cel.evaluate.steps import UNSET, EvaluationStep, MembershipStep
 from moorage.match.cel.functions import REGEX_FACTOR, Overload, ceil_factor, pattern_cost, smaller_size_cost
 from moorage.match.cel.generate.source_writer import (

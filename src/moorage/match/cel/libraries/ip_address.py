@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
-from typing import Any, ClassVar
+from typing import Any
 
 from moorage.match.cel.functions import (
     ONE,
@@ -29,7 +29,7 @@ from moorage.match.cel.functions import (
     row,
     succeeds,
 )
-from moorage.match.cel.types import CIDR, IP, Type
+from moorage.match.cel.types import CIDR, IP
 from moorage.match.cel.values import CelError, OpaqueValue
 from moorage.model.go.quoting import go_quote as quote
 from moorage.model.text.readers import reads_text
@@ -49,7 +49,7 @@ class AddressError(ValueError):
 class Address(OpaqueValue):
     """One IPv4 (32 bit) or IPv6 (128 bit) address, a value of type net.IP; the zone only ever belongs to IPv6."""
 
-    cel_type: ClassVar[Type] = IP
+    cel_type = IP
     bit_length: int
     number: int
     zone: str = ""
@@ -111,7 +111,7 @@ class Address(OpaqueValue):
 class Prefix(OpaqueValue):
     """A network, a value of type net.CIDR: an address, whose host bits may be set, and how many leading bits count."""
 
-    cel_type: ClassVar[Type] = CIDR
+    cel_type = CIDR
     address: Address
     bits: int
 

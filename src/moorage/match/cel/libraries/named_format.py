@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from moorage.match.cel.functions import (
     REGEX_FACTOR,
@@ -23,7 +23,7 @@ from moorage.match.cel.functions import (
     row,
 )
 from moorage.match.cel.libraries.url_value import uri_errors
-from moorage.match.cel.types import FORMAT, Type
+from moorage.match.cel.types import FORMAT
 from moorage.match.cel.values import OPTIONAL_NONE, OpaqueValue, OptionalValue
 from moorage.model.names import (
     dns1035_label_errors,
@@ -46,7 +46,7 @@ _TIME = Pattern(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-
 class NamedFormat(OpaqueValue):
     """A value of type kubernetes.NamedFormat. `pattern_size` is the length of the pattern it is charged by."""
 
-    cel_type: ClassVar[Type] = FORMAT
+    cel_type = FORMAT
     name: str
     complaints: Callable[[str], list[str]]
     pattern_size: int

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from moorage.match.cel import types
+from moorage.match.cel.constructed import ConstructedValue
 from moorage.match.cel.functions import (
     STRING_FACTOR,
     Argument,
@@ -185,7 +186,8 @@ def equality_cost(args: Sequence[Any]) -> int:
 
 def equals(a: Any, b: Any) -> bool:
     """Return a == b; Kubernetes' own types (versions, quantities, …) refuse to be compared with any other but null."""
-    if isinstance(a, OpaqueValue) and type(a) is not type(b) and b is not None:
+    is_strict = isinstance(a, OpaqueValue) and not isinstance(a, ConstructedValue)
+    if is_strict and type(a) is not type(b) and b is not None:
         raise CelError("no such overload")
     return equal(a, b)
 
@@ -271,6 +273,8 @@ def _is_zero(value: Any) -> bool:
         return value.nanos == 0
     if value is None or isinstance(value, bool | int | float):
         return not value
+    if isinstance(value, OpaqueValue):
+        return value.is_zero()
     return isinstance(value, str | bytes | list | CelMap) and len(value) == 0
 
 

@@ -1,7 +1,7 @@
 """Implement `<string>.format([…])`: the clauses, how each renders its argument, and which types each accepts.
 
 Kubernetes: cel-go ext/formatting.go, which versions 1 to 3 of the strings library share. Fixed-point and scientific
-numbers are printed for en_US there, with thousands separators, `∞`, and `1.5 × 10⁰³`; the precision of `%e` is taken
+numbers are printed for en_US there, with thousands separators, `∞`, and `1.5×10⁰³`; the precision of `%e` is taken
 for a width. Lists and maps print as CEL literals.
 Differs: results are capped in size, and a precision beyond 255 prints the digits the number has.
 """
@@ -254,7 +254,7 @@ def _scientific(value: Any, clause: Clause) -> str:
     text = _special(number)
     if text is None:
         mantissa, _, exponent = f"{number:.6e}".partition("e")
-        text = f"{mantissa}\u202f×\u202f10{exponent.lstrip('+').translate(_SUPERSCRIPTS)}"
+        text = f"{mantissa}×10{exponent.lstrip('+').translate(_SUPERSCRIPTS)}"
     if width > _LARGEST_NUMBER:
         return f"%!(BADWIDTH){text}"
     return text.rjust(width & 0xFFFF)

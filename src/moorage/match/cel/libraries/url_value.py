@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from moorage.match.cel.functions import Function, argument_cost, argument_estimate, row
 from moorage.match.cel.libraries.ip_address import AddressError, parse_address
-from moorage.match.cel.types import URL, Type
+from moorage.match.cel.types import URL
 from moorage.match.cel.values import CelError, CelMap, OpaqueValue
 from moorage.model.go.quoting import go_quote
 from moorage.model.text.readers import reads_text
@@ -47,7 +46,7 @@ class ParsedURL(OpaqueValue):
     It is equal to another when both are written the same.
     """
 
-    cel_type: ClassVar[Type] = URL
+    cel_type = URL
     scheme: bytes = b""
     opaque: bytes = b""
     user: bytes | None = None

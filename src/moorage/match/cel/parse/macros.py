@@ -191,8 +191,9 @@ _MACROS: dict[tuple[str, int, bool], Callable[[int, Node, list[Node]], Node | No
     ("optFlatMap", 2, True): _optional_map(flat=True),
     ("sortBy", 2, True): _sort_by,
 }
-for _name in ("all", "exists", "exists_one", "existsOne"):
+for _name in ("all", "exists", "exists_one"):
     _MACROS[_name, 2, True] = _quantifier(_name, two=False)
+for _name in ("all", "exists", "exists_one", "existsOne"):  # of two variables, existsOne as well
     _MACROS[_name, 3, True] = _quantifier(_name, two=True)
 for _name in ("transformList", "transformMap", "transformMapEntry"):
     _MACROS[_name, 3, True] = _MACROS[_name, 4, True] = _transform(_name)

@@ -6,7 +6,8 @@ Kubernetes: cel-go parser/parser.go. Differs: syntax errors are worded more brie
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from moorage.match.cel.parse import syntax
 from moorage.match.cel.parse.macros import COPYING_MACROS, MacroError, expand_macro
@@ -30,6 +31,8 @@ MAX_CODE_POINTS = 100_000
 MAX_COPIED = 5000
 # No number with more digits than this is within 64 bits, leading zeros aside.
 _MAX_DIGITS = 20
+# What may follow `Name{`, in the words of cel-go's messages.
+_FIRST_FIELD = "{'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}"
 
 _RELATIONS = {"<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in"}
 # Function and how tightly it binds.
@@ -41,18 +44,29 @@ class _DepthError(Exception):
     """The expression is nested too deeply."""
 
 
+MakeParser: TypeAlias = "Callable[[syntax.Source, bool], Parser]"
+
+
 def parse(source: syntax.Source, *, has_bindings: bool = True) -> syntax.Node | list[syntax.Issue]:
+    """Return the tree of an expression, or what is wrong with it."""
+    return parse_by(Parser, source, has_bindings=has_bindings)
+
+
+def parse_by(make: MakeParser, source: syntax.Source, *, has_bindings: bool) -> syntax.Node | list[syntax.Issue]:
+    """Parse with a parser that notes more than the tree."""
     if len(source.text) > MAX_CODE_POINTS:
         words = f"expression code point size exceeds limit: size: {len(source.text)}, limit {MAX_CODE_POINTS}"
         return [source.issue(syntax.NO_POSITION, words)]
     syntax.make_room(syntax.nesting(source.text))
     try:
-        return _Parser(source, has_bindings).parse_all()
+        return make(source, has_bindings).parse_all()
     except TooManyErrors as error:
         return error.issues
 
 
-class _Parser(TokenStream):
+class Parser(TokenStream):
+    """Parses one source by recursive descent."""
+
     def __init__(self, source: syntax.Source, has_bindings: bool) -> None:
         super().__init__(source)
         self.has_bindings = has_bindings
@@ -298,9 +312,9 @@ class _Parser(TokenStream):
             return self.call(at, dot + token.text, None, self.arguments())
         return syntax.Ident(token.position, dot + token.text)
 
-    def identifier(self, kinds: tuple[str, ...]) -> Token:
+    def identifier(self, kinds: tuple[str, ...], expecting: str = "IDENTIFIER") -> Token:
         if self.token.kind not in kinds:
-            self.complain(f"mismatched input '{self.token.text}' expecting IDENTIFIER")
+            self.complain(f"mismatched input '{self.token.text}' expecting {expecting}")
             raise Mismatch
         return self.advance()
 
@@ -318,7 +332,8 @@ class _Parser(TokenStream):
         fields: list[syntax.Field] = []
         for _ in self.items("}"):
             optional = self.accept("?")
-            field = self.identifier(("ident", "quoted"))
+            expecting = "IDENTIFIER" if optional or fields else _FIRST_FIELD
+            field = self.identifier(("ident", "quoted"), expecting)
             if field.kind == "quoted":
                 self.issue(field.position, "unsupported syntax: '`'")
             colon = self.expect(":")

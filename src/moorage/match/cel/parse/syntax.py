@@ -150,7 +150,7 @@ class Field(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class StructLiteral(Node):
-    """`pkg.Type{field: value}`: parsed and checked so that the error is the right one; no type here can be built so."""
+    """`pkg.Type{field: value}`, a value of a type that the environment lets expressions construct."""
 
     name: str
     fields: list[Field]

@@ -147,7 +147,6 @@ _TWICE = "network address parse error during conversion from string: " * 2
         ("string_bool_to_semver", ("1.0+b", True), "short version cannot contain PreRelease/Build meta data"),
         ("string_bool_to_semver", ("", True), 'strconv.ParseUint: parsing "": invalid syntax'),
         ("string_bool_to_semver", (" 1.2.3", True), 'Invalid character(s) found in major number "0 1"'),
-        ("authorizer_path", (1, "x"), "no such overload"),
     ],
 )
 def test_errors(overload_id: str, values: tuple[Any, ...], message: str) -> None:
