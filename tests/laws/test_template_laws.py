@@ -21,10 +21,10 @@ from moorage.model.types.request import Binding
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.requests.options import STRICT, TRUST, WARN, WriteOptions
 from moorage.serve.resources.objects import decode
+from moorage.serve.subresources.pods import bind_to
 from moorage.serve.templates.pods import Likeness, PodTemplates
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
-from moorage.serve.verbs.subresources import bind_to
+from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 

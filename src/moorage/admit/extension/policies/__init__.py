@@ -1,0 +1,1 @@
+"""Evaluate policies written in CEL: environments, compiled policies, match conditions, parameters, decisions."""
