@@ -26,7 +26,7 @@ from moorage.model.api_error import ApiError, forbidden
 from moorage.model.field_error import FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.go.integers import INT64_MAX
-from moorage.model.kinds import Kind, kind_of
+from moorage.model.kinds import KINDS, Kind, kind_of
 from moorage.model.schema.conversion import ConversionError, TypeProblem, convert_view
 from moorage.model.schema.known_fields import write_as_go
 from moorage.model.types.meta import ObjectMeta
@@ -99,6 +99,7 @@ def phases_of(plugins: Sequence[Plugin]) -> PluginPhases:
 
 
 NO_PLUGINS = phases_of(())
+_NO_PLUGIN = Plugin()
 
 
 class Mutated(msgspec.Struct):
@@ -118,6 +119,7 @@ class Mutated(msgspec.Struct):
     request: Request | None
     given: Raw | None = None
     given_view: Any = None
+    shown_name: str = ""  # in refusals of plugins: names are generated after they were asked
 
 
 def admit(
@@ -175,6 +177,25 @@ def mutate(
     copies: bool = False,
 ) -> Mutated | Rejected:
     """Decode and default an object, and let the plugins change it."""
+    mutated = complete(kind, raw, old, gates, request=request, own=own, old_view=old_view, copies=copies)
+    if isinstance(mutated, Rejected):
+        return mutated
+    return changed_by(plugins.changing, mutated, mutated.object) or mutated
+
+
+def complete(
+    kind: Kind,
+    raw: Raw,
+    old: Raw | None,
+    gates: GateSet,
+    *,
+    request: Request | None,
+    own: Callable[[Raw], object] | None = None,
+    old_view: Any = None,
+    copies: bool = False,
+    stamps: bool = True,
+) -> Mutated | Rejected:
+    """Decode and default an object. Unless it `stamps`, a new object gets no name, uid and time yet: see `stamp`."""
     row = row_of(kind)
     try:
         given_view = convert_view(raw, kind.view)
@@ -182,28 +203,48 @@ def mutate(
             convert_view(old, kind.view)
     except ConversionError as error:
         return Rejected(kind, _name(raw), problems=error.problems)
-    name_to_be = _name_to_be(raw)
+    shown_name = _name_to_be(raw)
     given = raw if copies else None
     raw = copy_document(raw) if copies else raw
     if old is not None and old_view is None:
         old = copy_document(old)
         row.default(old)
-    plugin: Plugin | None = None
     try:
         if request is not None:
-            complete_metadata(raw, old, request, namespaced=kind.namespaced)
+            complete_metadata(raw, old, request, namespaced=kind.namespaced, stamps=stamps)
         row.default(raw)
-        if row.stamp is not None and request is not None and request.timestamp:
+        if row.stamp is not None and request is not None and request.timestamp and stamps:
             row.stamp(raw, old, request.timestamp)
         if own is not None:
             own(raw)
-        for plugin in plugins.changing:
-            plugin.admit(kind, raw, old)
-    except Forbidden as refusal:
-        return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw, refused_by=_name_of(plugin))
     except ApiError as error:
-        return Rejected(kind, name_to_be, object=raw, refusal=error.status, refused_by=_name_of(plugin))
-    return Mutated(kind, row, raw, old, old_view, gates, request, given, given_view)
+        return Rejected(kind, shown_name, object=raw, refusal=error.status)
+    return Mutated(kind, row, raw, old, old_view, gates, request, given, given_view, shown_name)
+
+
+def stamp(mutated: Mutated, request: Request) -> Mutated:
+    """Return a complete object with what `complete` left out: a name, a uid, the time."""
+    raw, old, row = mutated.object, mutated.old, mutated.row
+    complete_metadata(raw, old, request, namespaced=mutated.kind.namespaced, wipes=False)
+    if mutated.kind is KINDS.NAMESPACE and old is None:
+        row.default(raw)  # a label has its name, which may have been generated just now
+    if row.stamp is not None and request.timestamp:
+        row.stamp(raw, old, request.timestamp)
+    return _replace(mutated, request=request)
+
+
+def changed_by(plugins: Sequence[Plugin], mutated: Mutated, document: Raw) -> Rejected | None:
+    """Let plugins change a document in place; return the refusal if one refuses it."""
+    kind, old, name = mutated.kind, mutated.old, mutated.shown_name
+    plugin = _NO_PLUGIN
+    try:
+        for plugin in plugins:
+            plugin.admit(kind, document, old)
+    except Forbidden as refusal:
+        return Rejected(kind, name, forbidden=str(refusal), object=document, refused_by=plugin.name)
+    except ApiError as error:
+        return Rejected(kind, name, object=document, refusal=error.status, refused_by=plugin.name)
+    return None
 
 
 def validate(mutated: Mutated, plugins: PluginPhases) -> Admitted | Rejected:
@@ -263,10 +304,6 @@ def _completed_view(mutated: Mutated) -> Any:
     if not written.keys() <= _STAMPS:
         return convert_view(raw, mutated.kind.view)
     return _replace(view, metadata=_replace(view.metadata, **written))
-
-
-def _name_of(plugin: Plugin | None) -> str:
-    return "" if plugin is None else plugin.name
 
 
 def _is_counted(view: Any, old_view: Any, row: KindRow) -> bool:

@@ -7,22 +7,28 @@ differ in the world that they pass, never in the plugins. An object passes three
 2. validate: prepare it as its kind does, validate it, let plugins refuse it (`validate`);
 3. charge: count it against the quotas of its namespace (`charges`), last, when nothing else can refuse it.
 
+Policies and webhooks are asked at the end of the first two phases, if any may be about a request (`is_extended`).
+They may need answers from outside, so that the phases of such a request are generators (`changing`, `checking`), which
+yield what has to be asked (`extension.steps`).
+
 A step that the API server has to await is made of two halves. The pure one decides, here, and is all that a simulation
 or a linter needs; the awaited one is the server's and carries out what was decided. Quotas are such a step: `charges`
-says what a write costs, and `serve.admission.quota_ledger` writes it before the object. Webhooks and policies belong
-between `mutate` and `validate` (those that change objects), and behind `validate` (those that refuse them), each with a
-pure half that answers for worlds without a network. Kubernetes: AllOrderedPlugins of pkg/kubeapiserver/options.
+says what a write costs, and `serve.admission.quota_ledger` writes it before the object.
+Kubernetes: AllOrderedPlugins of pkg/kubeapiserver/options.
 """
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from moorage.admit import admission
 from moorage.admit.admission import Admitted, Mutated, PluginPhases, Rejected, phases_of
-from moorage.admit.attributes import Write
+from moorage.admit.attributes import CREATE, Write
+from moorage.admit.extension.extended_request import ExtendedRequest, request_attributes
+from moorage.admit.extension.steps import Steps
+from moorage.admit.extension.world import ExtensionWorld
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.plugins.limit_ranger import LimitRanger
 from moorage.admit.plugins.node_restriction.plugin import NodeRestriction
@@ -50,8 +56,25 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import NODE_DECLARED_FEATURES, POD_TOPOLOGY_LABELS_ADMISSION, GateSet
 from moorage.model.generated_names import new_suffix
 from moorage.model.kinds import Kind, kind_of
+from moorage.model.schema.known_fields import write_as_go
 
 Own = Callable[[Raw], object]
+#: Of how many kinds of requests it is known whether policies or webhooks may be about them.
+_MOST_ANSWERS = 4096
+
+
+class _Extended(NamedTuple):
+    """Whether policies or webhooks may be about requests, by operation, kind, subresource and version."""
+
+    generation: int
+    answers: dict[tuple[str, Kind, str, str], bool]
+
+
+class _OfTemplates(NamedTuple):
+    """Whether what policies answer about a pod, or an object of another kind, holds for all of its template."""
+
+    generation: int
+    answers: dict[Kind, bool]
 
 
 class Admission:
@@ -60,6 +83,7 @@ class Admission:
     `taints_new_nodes` and `protects_storage` say that the controllers run that remove such taints and finalizers.
     `mounts_tokens` mounts the tokens of service accounts and refuses pods whose account is missing.
     `without` leaves plugins out, as --disable-admission-plugins does. Addresses and ports are chosen with `random`.
+    `extensions` has the policies and webhooks of the cluster; while there are none, nothing is slower.
     """
 
     def __init__(
@@ -72,8 +96,9 @@ class Admission:
         mounts_tokens: bool = False,
         without: tuple[type[Plugin], ...] = (),
         random: Random | None = None,
+        extensions: ExtensionWorld | None = None,
     ) -> None:
-        self.world, self.gates = world, gates
+        self.world, self.gates, self.extensions = world, gates, extensions
         self.random = random or Random()
         #: In the order of Kubernetes. Each plugin sees what those before it have set.
         plugins: tuple[Plugin, ...] = (
@@ -102,6 +127,8 @@ class Admission:
             if (type(plugin).resize, type(plugin).attach) != (Plugin.resize, Plugin.attach)
         )
         self._live = tuple(plugin for plugin in self._plugins if plugin.live)
+        self._extended, self._of_templates = _Extended(-1, {}), _OfTemplates(-1, {})
+        self._allocating = tuple(plugin for plugin in self._plugins if isinstance(plugin, ServiceAddresses))
         self._restrictions = tuple(plugin for plugin in self._plugins if isinstance(plugin, NodeRestriction))
 
     def _allocator(self) -> ServiceAllocator:
@@ -203,6 +230,86 @@ class Admission:
     def validate(self, mutated: Mutated) -> Admitted | Rejected:
         """Carry out the second phase."""
         return self.noted(admission.validate(mutated, self._phases))
+
+    def is_extended(self, operation: str, kind: Kind, subresource: str = "", version: str = "") -> bool:
+        """Return whether policies or webhooks may be about such requests. If not, they need no `ExtendedRequest`.
+
+        `version` is that of the resource in the path, if it is not the kind's own.
+        """
+        world = self.extensions
+        if world is None or world.is_empty:
+            return False
+        known, generation = self._extended, world.generation
+        if known.generation != generation or len(known.answers) >= _MOST_ANSWERS:
+            known = self._extended = _Extended(generation, {})
+        key = (operation, kind, subresource, version)
+        answer = known.answers.get(key)
+        if answer is None:
+            from moorage.admit.extension import extensions  # the compiler of expressions, which few commands need
+
+            attributes = request_attributes(operation, kind, subresource, version)
+            answer = known.answers[key] = extensions.may_concern(attributes, world)
+        return answer
+
+    def answers_templates(self, kind: Kind) -> bool:
+        """Return whether all that policies answer to the creation of an object holds for any other of its template.
+
+        As long as no policy and no namespace changes; and webhooks, which answer as they like, are not asked.
+        """
+        world = self.extensions
+        if world is None or world.is_empty:
+            return True
+        known, generation = self._of_templates, world.generation
+        if known.generation != generation:
+            known = self._of_templates = _OfTemplates(generation, {})
+        answer = known.answers.get(kind)
+        if answer is None:
+            from moorage.admit.extension import extensions
+
+            attributes = request_attributes(CREATE, kind)
+            answer = known.answers[kind] = extensions.answers_templates(attributes, world)
+        return answer
+
+    def changing(
+        self,
+        kind: Kind,
+        raw: Raw,
+        old: Raw | None,
+        request: Request,
+        own: Own | None,
+        extended: ExtendedRequest,
+        *,
+        old_view: Any = None,
+        copies: bool = False,
+    ) -> Steps[Mutated | Rejected]:
+        """Carry out the first phase of a request that policies or webhooks may be about.
+
+        A new object has no uid and no time yet, and no generated name: `checking` adds them.
+        """
+        mutated = admission.complete(
+            kind, raw, old, self.gates, request=request, own=own, old_view=old_view, copies=copies, stamps=False
+        )
+        if isinstance(mutated, Rejected):
+            return mutated
+        write_as_go(mutated.object, kind.view)
+        completed = mutated
+        plugins = [plugin for plugin in self._phases_of(request).changing if plugin not in self._allocating]
+
+        def in_tree(document: Raw) -> Rejected | None:
+            return admission.changed_by(plugins, completed, document)
+
+        document = yield from extended.change(mutated.object, mutated.old, in_tree)
+        if isinstance(document, Rejected):
+            return document
+        return msgspec.structs.replace(mutated, object=document, given=None, given_view=None)
+
+    def checking(
+        self, mutated: Mutated, document: Raw, request: Request, extended: ExtendedRequest
+    ) -> Steps[Admitted | Rejected]:
+        """Carry out the second phase with a document that `changing` has made, or a copy with another name."""
+        mutated = admission.stamp(msgspec.structs.replace(mutated, object=document), request)
+        refusal = admission.changed_by(self._allocating, mutated, mutated.object)
+        return (yield from extended.checked(refusal or self.validate(mutated), mutated.old))
 
     def update_part(self, part: str, new: Raw, old: Raw, own: Own | None) -> Admitted | Rejected:
         """Admit a change of one part of a pod: its ephemeral containers, or the resources of its containers."""

@@ -16,7 +16,9 @@ from moorage.admit.pod.resources import is_whole_pages, resource_rules
 from moorage.admit.pod.security import validate_host_sysctl
 from moorage.admit.pod.selectors import validate_label_keys, validate_term_selectors, validate_unmerged_label_keys
 from moorage.admit.pod.shared import all_containers, validate_local_path
-from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
+from moorage.admit.pod.tolerations import is_attached
+from moorage.match.node_selector import needed_by
+from moorage.match.operators import TOLERATION, gate_of
 from moorage.model.gates import GateSet
 from moorage.model.names import label_value_errors
 from moorage.model.types.devices import DeviceToleration
@@ -71,7 +73,7 @@ def options_for_volume_update(gates: GateSet, old: PersistentVolume | None) -> V
 
 def _features_in_use(options: ValidationOptions, old: PodSpec) -> dict[str, Any]:
     allowed: dict[str, Any] = {}
-    if any(toleration.expression for toleration in old.tolerations):
+    if any(toleration.expression and not toleration.attached for toleration in old.tolerations):
         allowed["allow_taint_toleration_cel"] = True
     if in_use := operator_gates_in_use(old.tolerations, _node_terms(old)):
         allowed["operator_gates"] = options.operator_gates | in_use
@@ -145,8 +147,8 @@ def operator_gates_in_use(
     tolerations: Iterable[Toleration | DeviceToleration], terms: Iterable[NodeSelectorTerm]
 ) -> set[str]:
     """Return the names of the gates that the operators of tolerations and node selectors need."""
-    gates = [gate_of(toleration.operator, TOLERATION) for toleration in tolerations]
-    gates += [gate_of(one.operator, NODE_SELECTOR) for term in terms for one in term.matchExpressions]
+    gates = [gate_of(toleration.operator, TOLERATION) for toleration in tolerations if not is_attached(toleration)]
+    gates += [needed_by(one) for term in terms for one in term.matchExpressions]
     return {gate.name for gate in gates if gate is not None}
 
 

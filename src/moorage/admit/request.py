@@ -17,6 +17,8 @@ MAX_GENERATED_BASE_LENGTH = 58
 _KEPT_IF_ABSENT = ("uid", "resourceVersion", "deletionGracePeriodSeconds")
 #: Fields that no update changes, whatever it says.
 _ALWAYS_KEPT = ("generation", "creationTimestamp", "deletionTimestamp")
+#: Fields of a new object that the server alone sets: what a client says of them does not count. Policies may set them.
+_WIPED = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 #: Fields that are not there if nothing is in them: who waits for the last finalizer to go asks for the field.
 _ABSENT_IF_EMPTY = ("annotations", "finalizers", "labels", "ownerReferences")
 
@@ -41,7 +43,12 @@ class Request(msgspec.Struct, frozen=True):
 ANY_REQUEST = Request()
 
 
-def complete_metadata(new: Raw, old: Raw | None, request: Request, *, namespaced: bool) -> None:
+def complete_metadata(
+    new: Raw, old: Raw | None, request: Request, *, namespaced: bool, wipes: bool = True, stamps: bool = True
+) -> None:
+    """Complete the metadata of a document. Of a new object, it `wipes` what a client may not set, as long as nothing
+    else has changed the object. Unless it `stamps`, a new object has no name, uid and time yet, and an update not what
+    it leaves out and may not change."""
     metadata = part(new, "metadata")
     for name in _ABSENT_IF_EMPTY:
         if name in metadata and not metadata[name]:
@@ -49,16 +56,23 @@ def complete_metadata(new: Raw, old: Raw | None, request: Request, *, namespaced
     if namespaced and not metadata.get("namespace"):
         metadata["namespace"] = request.namespace
     if old is not None:
-        _keep(metadata, old.get("metadata") or {})
+        if stamps:
+            _keep(metadata, old.get("metadata") or {})
         return
-    base = metadata.get("generateName")
-    if base and not metadata.get("name"):
-        metadata["name"] = base[:MAX_GENERATED_BASE_LENGTH] + request.name_suffix
-    metadata["uid"] = request.uid
-    if request.timestamp:
-        metadata["creationTimestamp"] = request.timestamp
-    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"):
-        metadata.pop(name, None)
+    if wipes:
+        for name in _WIPED:
+            metadata.pop(name, None)
+    metadata.pop("resourceVersion", None)
+    if stamps:
+        base = metadata.get("generateName")
+        if base and not metadata.get("name"):
+            metadata["name"] = base[:MAX_GENERATED_BASE_LENGTH] + request.name_suffix
+        metadata["uid"] = request.uid
+        if request.timestamp:
+            metadata["creationTimestamp"] = request.timestamp
+    else:
+        metadata.pop("uid", None)
+        metadata.pop("creationTimestamp", None)
 
 
 def _keep(metadata: Raw, old: Raw) -> None:

@@ -1,6 +1,6 @@
 """Validate HorizontalPodAutoscalers.
 
-In: views. Out: field errors. Kubernetes: ValidateHorizontalPodAutoscaler and its updates, with HPAScaleToZero off.
+In: views. Out: field errors. Kubernetes: ValidateHorizontalPodAutoscaler and its updates, their strategy.
 """
 
 from moorage.admit.kinds.fields import validate_not_negative
@@ -11,9 +11,10 @@ from moorage.admit.options import ValidationOptions
 from moorage.admit.pod.resources import validate_container_resource_name
 from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
+from moorage.admit.raw import Raw
 from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
-from moorage.model.gates import GateSet
+from moorage.model.gates import HPA_CONFIGURABLE_TOLERANCE, HPA_SCALE_TO_ZERO, GateSet
 from moorage.model.types import autoscaler as views
 
 _MAX_WINDOW, _MAX_PERIOD = 3600, 1800
@@ -34,21 +35,22 @@ _BOTH_RESOURCE_TARGETS = "may not set both a target raw value and a target utili
 
 def validate_autoscaler(autoscaler: views.HorizontalPodAutoscaler, options: ValidationOptions) -> FieldErrors:
     yield from validate_object_meta(autoscaler.metadata, "metadata")
-    yield from _validate_spec(autoscaler.spec, None)
+    yield from _validate_spec(autoscaler.spec, None, options.gates)
 
 
 def validate_autoscaler_update(
     new: views.HorizontalPodAutoscaler, old: views.HorizontalPodAutoscaler, options: ValidationOptions
 ) -> FieldErrors:
     yield from validate_object_meta_update(new.metadata, old.metadata, "metadata")
-    yield from _validate_spec(new.spec, old.spec)
+    yield from _validate_spec(new.spec, old.spec, options.gates)
 
 
 def _validate_spec(
-    spec: views.HorizontalPodAutoscalerSpec, old: views.HorizontalPodAutoscalerSpec | None
+    spec: views.HorizontalPodAutoscalerSpec, old: views.HorizontalPodAutoscalerSpec | None, gates: GateSet
 ) -> FieldErrors:
     least, most = spec.minReplicas, spec.maxReplicas
-    lowest = 0 if old is not None and old.minReplicas == 0 else 1
+    was_zero = old is not None and old.minReplicas == 0
+    lowest = 0 if was_zero or gates.enabled(HPA_SCALE_TO_ZERO) else 1
     if least is not None and least < lowest:
         yield field.invalid("spec.minReplicas", least, f"must be greater than or equal to {lowest}")
     if most == 0:
@@ -231,12 +233,28 @@ def _validate_status(
         yield from validate_not_negative(getattr(new.status, name), f"status.{name}")
 
 
+def _prepare(new: Raw, old: Raw | None, gates: GateSet) -> None:
+    """Begin the status empty, and drop tolerances where their gate is off, unless the old object has one."""
+    strategies.prepare_first_status(new, old, gates)
+    if gates.enabled(HPA_CONFIGURABLE_TOLERANCE) or (old is not None and any(_tolerant(old))):
+        return
+    for rules in _tolerant(new):
+        del rules["tolerance"]
+
+
+def _tolerant(raw: Raw) -> list[Raw]:
+    """Return the rules that have a tolerance."""
+    behavior = (raw.get("spec") or {}).get("behavior") or {}
+    rules = [behavior.get(name) or {} for name in ("scaleUp", "scaleDown")]
+    return [one for one in rules if one.get("tolerance") is not None]
+
+
 ROWS: Rows = {
     views.HorizontalPodAutoscaler: KindRow(
         validate_autoscaler,
         validate_autoscaler_update,
         defaults.default_autoscaler,
-        strategies.prepare_first_status,
+        _prepare,
         validate_status=_validate_status,
     ),
 }

@@ -23,12 +23,13 @@ from moorage.model.types import devices, meta
 from moorage.model.types.container import PodSecurityContext
 from moorage.model.types.pod import PodSpec, Toleration
 from moorage.model.types.storage import Volume
+from moorage.model.types.view import api_fields
 
 
 def as_manifest(value: Any) -> Any:
     """Return what is set of a view, in the API's order, without what is empty."""
     if isinstance(value, msgspec.Struct):
-        fields = ((name, getattr(value, name)) for name in value.__struct_fields__)
+        fields = ((name, getattr(value, name)) for name in api_fields(value))
         return GoStruct({name: as_manifest(item) for name, item in fields if item not in (None, "", (), {})})
     if isinstance(value, dict):
         return {name: as_manifest(item) for name, item in value.items()}
@@ -127,7 +128,7 @@ def internal_form(value: Any) -> Any:
 
 
 def _plain_struct(view: msgspec.Struct) -> GoStruct:
-    return _in_order(view, view.__struct_fields__)
+    return _in_order(view, api_fields(view))
 
 
 def _in_order(view: msgspec.Struct, fields: tuple[str, ...]) -> GoStruct:
@@ -143,7 +144,7 @@ def _in_order(view: msgspec.Struct, fields: tuple[str, ...]) -> GoStruct:
 
 def _json_struct(view: msgspec.Struct) -> GoStruct:
     always = _ALWAYS_WRITTEN[type(view)]
-    fields = ((name, getattr(view, name)) for name in view.__struct_fields__)
+    fields = ((name, getattr(view, name)) for name in api_fields(view))
     return GoStruct({name: internal_form(item) for name, item in fields if name in always or item not in _EMPTY})
 
 

@@ -13,11 +13,10 @@ from moorage.model.types.node import NodeSelectorTerm
 from moorage.model.types.pod import PodSpec
 from moorage.model.well_known.labels import BETA_ARCH, BETA_INSTANCE_TYPE, BETA_OS, BETA_REGION, BETA_ZONE
 
-NOT_CALLED = "this API server does not call admission webhooks: the configuration is stored only"
-NOT_APPLIED = "this API server does not apply admission policies to requests: the object is stored only"
 NOT_PASSED_ON = "this API server does not pass requests on to other API servers: the APIService is stored only"
 #: What only this API server warns of.
-STORED_ONLY = frozenset({NOT_CALLED, NOT_APPLIED, NOT_PASSED_ON})
+STORED_ONLY = frozenset({NOT_PASSED_ON})
+_STATIC_SUFFIX = ".static.k8s.io"
 NULL_SELECTOR = "a null labelSelector results in matching no pod"
 DEPRECATED_NODE_LABELS = {
     BETA_ARCH: 'deprecated since v1.14; use "kubernetes.io/arch" instead',
@@ -136,3 +135,11 @@ def _fraction_warnings(spec: PodSpec, path: str) -> Iterator[str]:
             amount = amounts.get(resource)
             if amount is not None and amount.milli_value() % 1000 != 0:
                 yield f"{at}[{resource}]: fractional byte value {go_quote(str(amount))} is invalid, must be an integer"
+
+
+def static_name_warnings(metadata: ObjectMeta) -> list[str]:
+    """Warn of names that servers of other versions reserve for policies and webhooks that they read from files."""
+    if not metadata.name.endswith(_STATIC_SUFFIX):
+        return []
+    reserved = "are reserved for static manifest-based configurations and cannot be managed via the API"
+    return [f'metadata.name: names ending with "{_STATIC_SUFFIX}" {reserved}']

@@ -1,6 +1,6 @@
 """Copy the zone and the region of a node to the pods on it, as labels, so that containers can read them.
 
-Bindings get them in `moorage.serve.verbs.subresources`, new pods that name their node here. Kubernetes: the plugin
+Bindings get them in `moorage.serve.subresources.pods`, new pods that name their node here. Kubernetes: the plugin
 PodTopologyLabels, with the feature gate PodTopologyLabelsAdmission.
 """
 

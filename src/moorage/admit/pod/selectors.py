@@ -244,7 +244,7 @@ def _validate_values_for_operator(
     requirement: NodeSelectorRequirement, path: str, options: ValidationOptions
 ) -> list[FieldError]:
     use, values = use_of(requirement.operator, NODE_SELECTOR), requirement.values
-    if use is None or not options.allows_operators_of(use.gate):
+    if use is None or not (requirement.attached or options.allows_operators_of(use.gate)):
         return [invalid(f"{path}.operator", AsJSON(requirement.operator), NOT_AN_OPERATOR)]
     if use.comparison is not None:
         errors = [] if len(values) == 1 else [required(f"{path}.values", needs_one_value(requirement.operator))]

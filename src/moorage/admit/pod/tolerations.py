@@ -66,7 +66,9 @@ _ALWAYS_SUPPORTED = names_in(TOLERATION, GateSet(frozenset()))
 def validate_tolerations(tolerations: Iterable[Toleration], path: str, options: ValidationOptions) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, toleration in enumerate(tolerations):
-        if toleration.expression:
+        if toleration.expression and toleration.attached:
+            errors += validate_keyed_expression(toleration, f"{path}[{index}]", "expression")
+        elif toleration.expression:
             errors += validate_toleration_with_expression(toleration, f"{path}[{index}]", options)
         else:
             errors += _validate_without_expression(toleration, f"{path}[{index}]", options)
@@ -105,12 +107,17 @@ def _validate_operator_and_value(
             return [field.invalid(f"{path}.operator", value, EXISTS_TAKES_NO_VALUE)] if value else []
         case name:
             use = use_of(name, TOLERATION)
-            if use is not None and use.comparison is not None and options.allows_operators_of(use.gate):
+            is_allowed = use is not None and (is_attached(toleration) or options.allows_operators_of(use.gate))
+            if use is not None and use.comparison is not None and is_allowed:
                 return [field.invalid(f"{path}.value", value, message) for message in use.comparison.kind.errors(value)]
             supported = [*_ALWAYS_SUPPORTED]
             if use is not None and use.gate is TAINT_TOLERATION_COMPARISON_OPERATORS and _is_known(use.gate, options):
                 supported += less_first(siblings(name, TOLERATION))  # upstream lists them although they are refused
             return [field.not_supported(f"{path}.operator", AsJSON(name), supported)]
+
+
+def is_attached(toleration: Toleration | DeviceToleration) -> bool:
+    return isinstance(toleration, Toleration) and bool(toleration.attached)
 
 
 def _is_known(gate: Gate, options: ValidationOptions) -> bool:
@@ -128,6 +135,20 @@ def validate_toleration_with_expression(
     if toleration.key or toleration.operator or toleration.value or toleration.effect:
         yield field.invalid(f"{path}.expression", toleration.expression, EXPRESSION_STANDS_ALONE)
     yield from validate_expression(toleration.expression, f"{path}.expression")
+
+
+def validate_keyed_expression(toleration: Toleration, path: str, name: str, *, compiles: bool = True) -> FieldErrors:
+    """Check an expression about the taints of a key, which attach lowers. `name` is that of the expression's field."""
+    if toleration.key:
+        yield from validate_label_name(toleration.key, f"{path}.key")
+    else:
+        yield field.invalid(f"{path}.operator", AsJSON(toleration.operator), EMPTY_KEY_NEEDS_EXISTS)
+    if toleration.tolerationSeconds is not None and toleration.effect != NO_EXECUTE:
+        yield field.invalid(f"{path}.effect", AsJSON(toleration.effect), SECONDS_NEED_NO_EXECUTE)
+    if compiles:
+        yield from validate_expression(toleration.expression or toleration.value, f"{path}.{name}")
+    if toleration.effect:
+        yield from validate_taint_effect(toleration.effect, f"{path}.effect")
 
 
 TAINT_EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE)

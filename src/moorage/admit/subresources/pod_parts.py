@@ -13,7 +13,7 @@ import msgspec
 from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
 from moorage.admit.messages.rejections import difference
 from moorage.admit.metadata import validate_object_meta_update
-from moorage.admit.options import ValidationOptions
+from moorage.admit.options import ValidationOptions, with_privileged
 from moorage.admit.plugins import Forbidden, Plugin
 from moorage.admit.pod.pod import validate_pod_annotation_updates, validate_pod_metadata_and_spec
 from moorage.admit.prepare.mutate import drop_disabled_fields, pod_qos
@@ -72,7 +72,7 @@ def admit_pod_part(
         own(raw)
     drop_disabled_fields(raw["spec"], old["spec"], gates)
     view, old_view = convert_view(raw, Pod), convert_view(old, Pod)
-    options = options_for_update(gates, old_view.spec, old_view.metadata, resource_is_pod=True)
+    options = with_privileged(options_for_update(gates, old_view.spec, old_view.metadata, resource_is_pod=True))
     validate = _validate_ephemeral_containers if part == EPHEMERAL_CONTAINERS else _validate_resize
     errors = tuple(validate(view, old_view, raw, options))[:MAX_ERRORS]
     if errors:

@@ -1,24 +1,22 @@
 """Validate admission policies and their bindings.
 
-In: views. Out: field errors. Kubernetes: ValidateValidatingAdmissionPolicy, ValidateMutatingAdmissionPolicy and their
-bindings. Differs: no policy is applied to requests, and a warning says so.
+In: views. Out: field errors. Kubernetes: ValidateValidatingAdmissionPolicy, ValidateMutatingAdmissionPolicy, their
+bindings and updates.
 """
 
+from collections.abc import Sequence
+
+from moorage.admit.kinds.api_server.policy_expressions import PolicyExpressions, validate_conditions
 from moorage.admit.kinds.api_server.webhooks import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
     REINVOCATIONS,
-    TEXT,
-    TEXT_OR_NULL,
-    is_identifier,
-    validate_conditions,
-    validate_expression,
     validate_resource_names,
     validate_rule,
-    validate_syntax,
 )
+from moorage.admit.kinds.devices.shared import validate_conditions as validate_status_conditions
 from moorage.admit.kinds.row import KindRow, Rows
-from moorage.admit.messages.warnings import NOT_APPLIED
+from moorage.admit.messages.warnings import static_name_warnings
 from moorage.admit.metadata import (
     path_segment_errors,
     subdomain_errors,
@@ -34,6 +32,8 @@ from moorage.model import field_error as field
 from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.gates import GateSet
 from moorage.model.names import byte_length, dns1035_label_errors
+from moorage.model.text.patterns import whole
+from moorage.model.text.readers import reads_text
 from moorage.model.types.extension import admission_policies as views
 
 _ACTIONS = ("Audit", "Deny", "Warn")
@@ -44,8 +44,20 @@ _NOT_FOUND_ACTIONS = ("Deny", "Allow")
 _MAX_ANNOTATIONS, _MAX_VALUE_LENGTH = 20, 5 * 1024
 _ONE_ITEM = "validations or auditAnnotations must contain at least one item"
 _EXCLUSIVE = "name and selector are mutually exclusive"
+_is_identifier = whole(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_RESERVED = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
+        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
+)
 
 PolicySpec = views.ValidatingAdmissionPolicySpec | views.MutatingAdmissionPolicySpec
+
+
+@reads_text("a", "_", "1")
+def is_identifier(name: str) -> bool:
+    return _is_identifier(name) and name not in _RESERVED
 
 
 def validate_validating_policy(policy: views.ValidatingAdmissionPolicy, options: ValidationOptions) -> FieldErrors:
@@ -60,40 +72,47 @@ def validate_validating_policy_update(
 
 def _validate_validating(policy: views.ValidatingAdmissionPolicy, old: PolicySpec | None) -> FieldErrors:
     yield from validate_object_meta(policy.metadata, "metadata", namespaced=False, any_finalizer=True)
-    spec, has_params, has_variables = policy.spec, policy.spec.paramKind is not None, bool(policy.spec.variables)
-    yield from _validate_shared(spec, old)
+    spec = policy.spec
+    expressions = PolicyExpressions(spec)
+    yield from _validate_shared(spec, old, expressions)
     if not spec.validations and not spec.auditAnnotations:
         yield field.required("spec.validations", _ONE_ITEM)
         yield field.required("spec.auditAnnotations", _ONE_ITEM)
         return
     for index, validation in enumerate(spec.validations):
-        yield from _validate_validation(validation, f"spec.validations[{index}]", has_params, has_variables)
-    if len(spec.auditAnnotations) > _MAX_ANNOTATIONS:
+        yield from _validate_validation(validation, f"spec.validations[{index}]", expressions)
+    yield from _validate_annotations(policy.metadata.name, spec.auditAnnotations, expressions)
+
+
+def _validate_annotations(
+    policy: str, annotations: Sequence[views.AuditAnnotation], expressions: PolicyExpressions
+) -> FieldErrors:
+    if len(annotations) > _MAX_ANNOTATIONS:
+        shown = [{"Key": each.key, "ValueExpression": each.valueExpression} for each in annotations]
         detail = f"must not have more than {_MAX_ANNOTATIONS} auditAnnotations"
-        yield field.invalid("spec.auditAnnotations", len(spec.auditAnnotations), detail)
-        return
+        yield field.invalid("spec.auditAnnotations", AsJSON(shown), detail)
     seen = set[str]()
-    for index, annotation in enumerate(spec.auditAnnotations):
+    for index, annotation in enumerate(annotations):
         at = f"spec.auditAnnotations[{index}]"
-        yield from validate_label_name(f"{policy.metadata.name}/{annotation.key}", f"{at}.key")
-        yield from _validate_value(annotation.valueExpression, f"{at}.valueExpression", has_params, has_variables)
+        yield from validate_label_name(f"{policy}/{annotation.key}", f"{at}.key")
+        yield from _validate_value(annotation.valueExpression, f"{at}.valueExpression", expressions)
         if annotation.key in seen:
             yield field.duplicate(f"{at}.key", annotation.key)
         seen.add(annotation.key)
 
 
-def _validate_value(expression: str, path: str, has_params: bool, has_variables: bool) -> list[FieldError]:
+def _validate_value(expression: str, path: str, expressions: PolicyExpressions) -> list[FieldError]:
     text = expression.strip()
     if not text:
         return [field.required(path, "valueExpression is not specified")]
     if byte_length(text) > _MAX_VALUE_LENGTH:
         return [field.required(path, f"must not exceed {_MAX_VALUE_LENGTH} bytes in length")]
-    return validate_expression(text, path, has_params=has_params, has_variables=has_variables, results=TEXT_OR_NULL)
+    return expressions.audit_value(expression, path)
 
 
-def _validate_shared(spec: PolicySpec, old: PolicySpec | None) -> FieldErrors:
+def _validate_shared(spec: PolicySpec, old: PolicySpec | None, expressions: PolicyExpressions) -> FieldErrors:
     """Check what both kinds of policies have: what they fail with, what they match, parameters and variables."""
-    yield from field.required_one_of(spec.failurePolicy, FAILURE_POLICIES, "spec.failurePolicy")
+    yield from _required_or_one_of(spec.failurePolicy, FAILURE_POLICIES, "spec.failurePolicy")
     if spec.paramKind is not None:
         yield from _validate_param_kind(spec.paramKind, "spec.paramKind")
     if spec.matchConstraints is None:
@@ -104,21 +123,27 @@ def _validate_shared(spec: PolicySpec, old: PolicySpec | None) -> FieldErrors:
             yield field.required("spec.matchConstraints.resourceRules")
         if isinstance(spec, views.MutatingAdmissionPolicySpec):
             yield from _validate_mutated(spec.matchConstraints, "spec.matchConstraints")
-    has_params = spec.paramKind is not None
     if old is None or (old.matchConditions, old.paramKind) != (spec.matchConditions, spec.paramKind):
+        has_params = spec.paramKind is not None
         yield from validate_conditions(spec.matchConditions, "spec.matchConditions", has_params=has_params)
     for index, variable in enumerate(spec.variables):
-        at = f"spec.variables[{index}]"
-        if not variable.name.strip():
-            yield field.required(f"{at}.name", "name is not specified")
-        elif not is_identifier(variable.name):
-            yield field.invalid(f"{at}.name", variable.name, "must be a valid CEL identifier")
-        if not variable.expression.strip():
-            yield field.required(f"{at}.expression", "expression is not specified")
-        else:
-            yield from validate_expression(
-                variable.expression, f"{at}.expression", has_params=has_params, has_variables=True, results=()
-            )
+        yield from _validate_variable(variable, f"spec.variables[{index}]", expressions)
+
+
+def _validate_variable(variable: views.Variable, path: str, expressions: PolicyExpressions) -> FieldErrors:
+    if not variable.name.strip():
+        yield field.required(f"{path}.name", "name is not specified")
+    elif not is_identifier(variable.name):
+        yield field.invalid(f"{path}.name", variable.name, "must be a valid CEL identifier")
+    if variable.expression.strip():
+        yield from expressions.variable(variable, f"{path}.expression")
+    else:
+        yield field.required(f"{path}.expression", "expression is not specified")
+
+
+def _required_or_one_of(value: str | None, supported: Sequence[str], path: str) -> list[FieldError]:
+    """Check a member of an enumeration that must not be absent; an empty one is unknown."""
+    return [field.required(path)] if value is None else field.one_of(value, supported, path)
 
 
 def _validate_param_kind(kind: views.ParamKind, path: str) -> FieldErrors:
@@ -143,7 +168,7 @@ def _validate_param_kind(kind: views.ParamKind, path: str) -> FieldErrors:
 
 
 def _validate_resources(resources: views.MatchResources, path: str) -> FieldErrors:
-    yield from field.required_one_of(resources.matchPolicy, MATCH_POLICIES, f"{path}.matchPolicy")
+    yield from _required_or_one_of(resources.matchPolicy, MATCH_POLICIES, f"{path}.matchPolicy")
     for name in ("namespaceSelector", "objectSelector"):
         selector = getattr(resources, name)
         if selector is None:
@@ -164,25 +189,16 @@ def _validate_mutated(resources: views.MatchResources, path: str) -> FieldErrors
             yield from field.one_of(operation, _MUTATED, f"{path}.resourceRules.operations")
 
 
-def _validate_validation(validation: views.Validation, path: str, has_params: bool, has_variables: bool) -> FieldErrors:
-    if not validation.expression.strip():
-        yield field.required(f"{path}.expression", "expression is not specified")
+def _validate_validation(validation: views.Validation, path: str, expressions: PolicyExpressions) -> FieldErrors:
+    if validation.expression.strip():
+        yield from expressions.validation(validation.expression, f"{path}.expression")
     else:
-        yield from validate_expression(
-            validation.expression, f"{path}.expression", has_params=has_params, has_variables=has_variables
-        )
+        yield field.required(f"{path}.expression", "expression is not specified")
     text, message = validation.messageExpression, validation.message
     if text and not text.strip():
         yield field.invalid(f"{path}.messageExpression", text, "must be non-empty if specified")
     elif text:
-        yield from validate_expression(
-            text,
-            f"{path}.messageExpression",
-            has_params=has_params,
-            has_authorizer=False,
-            has_variables=has_variables,
-            results=TEXT,
-        )
+        yield from expressions.message(text, f"{path}.messageExpression")
     if message and not message.strip():
         yield field.invalid(f"{path}.message", message, "must be non-empty if specified")
     elif "\n" in message.strip() or "\r" in message.strip():
@@ -203,15 +219,16 @@ def validate_mutating_policy_update(
 def _validate_mutating(policy: views.MutatingAdmissionPolicy, old: PolicySpec | None) -> FieldErrors:
     yield from validate_object_meta(policy.metadata, "metadata", namespaced=False, any_finalizer=True)
     spec = policy.spec
-    yield from _validate_shared(spec, old)
+    expressions = PolicyExpressions(spec)
+    yield from _validate_shared(spec, old, expressions)
     if not spec.mutations:
         yield field.required("spec.mutations", "mutations must contain at least one item")
     for index, mutation in enumerate(spec.mutations):
-        yield from _validate_mutation(mutation, f"spec.mutations[{index}]")
+        yield from _validate_mutation(mutation, f"spec.mutations[{index}]", expressions)
     yield from field.required_one_of(spec.reinvocationPolicy, REINVOCATIONS, "spec.reinvocationPolicy")
 
 
-def _validate_mutation(mutation: views.Mutation, path: str) -> FieldErrors:
+def _validate_mutation(mutation: views.Mutation, path: str, expressions: PolicyExpressions) -> FieldErrors:
     kind = mutation.patchType
     if kind not in _PATCHES:
         yield from field.required_one_of(kind, _PATCHES, f"{path}.patchType")
@@ -223,11 +240,12 @@ def _validate_mutation(mutation: views.Mutation, path: str) -> FieldErrors:
     elif not patch.expression.strip():
         yield field.required(f"{path}.{own}.expression")
     else:
-        yield from validate_syntax(patch.expression, f"{path}.{own}.expression")
+        yield from expressions.mutation(patch.expression.strip(), kind, f"{path}.{own}.expression")
     if getattr(mutation, other) is not None:
         yield field.invalid(f"{path}.{other}", f"{{{other}}}", f"must not be specified when patchType is {kind}")
 
 
+Policy = views.ValidatingAdmissionPolicy | views.MutatingAdmissionPolicy
 BindingSpec = views.ValidatingAdmissionPolicyBindingSpec | views.MutatingAdmissionPolicyBindingSpec
 PolicyBinding = views.ValidatingAdmissionPolicyBinding | views.MutatingAdmissionPolicyBinding
 
@@ -295,10 +313,11 @@ def _validate_policy_status(
             yield field.required(f"{path}.warning")
         if not warning.fieldRef.strip():
             yield field.required(f"{path}.fieldRef")
+    yield from validate_status_conditions(new.status.conditions, "status.conditions")
 
 
-def _warnings(found: object) -> list[str]:
-    return [NOT_APPLIED]
+def _warnings(written: Policy | PolicyBinding) -> list[str]:
+    return static_name_warnings(written.metadata)
 
 
 ROWS: Rows = {
@@ -326,6 +345,7 @@ ROWS: Rows = {
             defaults.default_policy_binding,
             strategies.prepare_counted,
             has_generation=True,
+            warnings=_warnings,
         )
         for view in (views.ValidatingAdmissionPolicyBinding, views.MutatingAdmissionPolicyBinding)
     },

@@ -1,24 +1,19 @@
-"""Validate admission webhooks: rules, match conditions and CEL expressions, which admission policies have, too.
+"""Validate admission webhooks, and the rules of which requests they are for, which admission policies have, too.
 
-CEL is imported with the first expression. Kubernetes: ValidateMutatingWebhookConfiguration,
-ValidateValidatingWebhookConfiguration and their updates; the compiler of apiserver's admission/plugin/cel. Differs: no
-webhook is called, and a warning says so; `request` and `namespaceObject` are of unknown type, and expressions that make
-patches are parsed only.
+Kubernetes: ValidateMutatingWebhookConfiguration, ValidateValidatingWebhookConfiguration and their updates.
 """
 
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from moorage.admit.kinds.api_server.policy_expressions import validate_conditions
 from moorage.admit.kinds.row import Default, KindRow, Rows
-from moorage.admit.messages.warnings import NOT_CALLED
+from moorage.admit.messages.warnings import static_name_warnings
 from moorage.admit.metadata import (
     has_invalid_label_value,
     path_segment_errors,
     subdomain_errors,
-    validate_label_name,
     validate_label_selector,
     validate_object_meta,
 )
@@ -27,82 +22,9 @@ from moorage.admit.prepare import kind_defaults as defaults
 from moorage.admit.prepare import strategies
 from moorage.custom.webhook_client import validate_webhook_client
 from moorage.model import field_error as field
-from moorage.model.field_error import AsJSON, FieldError, FieldErrors, invalid
+from moorage.model.field_error import AsJSON, FieldError, FieldErrors
 from moorage.model.names import dns1035_label_errors
-from moorage.model.text.patterns import whole
-from moorage.model.text.readers import reads_text
 from moorage.model.types.extension import admission_policies as views
-
-if TYPE_CHECKING:
-    from moorage.match.cel.environment import Environment
-
-_is_identifier = whole(r"[_a-zA-Z][_a-zA-Z0-9]*")
-_RESERVED = frozenset(
-    (
-        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"),
-        *("let", "loop", "package", "namespace", "return", "var", "void", "while"),
-    )
-)
-#: Names of the types that an expression may have.
-TEXT, TEXT_OR_NULL = ("string",), ("string", "null_type")
-
-
-@reads_text("a", "_", "1")
-def is_identifier(name: str) -> bool:
-    return _is_identifier(name) and name not in _RESERVED
-
-
-@cache
-def _environment(has_params: bool, has_authorizer: bool, has_variables: bool) -> "Environment":
-    from moorage.match.cel import types
-    from moorage.match.cel.environment import KUBERNETES_FUNCTIONS, Environment
-
-    known = dict.fromkeys(("object", "oldObject", "request", "namespaceObject"), types.DYN)
-    if has_params:
-        known["params"] = types.DYN
-    if has_variables:
-        known["variables"] = types.DYN
-    if has_authorizer:
-        known |= {"authorizer": types.AUTHORIZER, "authorizer.requestResource": types.RESOURCE_CHECK}
-    return Environment(KUBERNETES_FUNCTIONS, variables=known)
-
-
-def validate_expression(
-    expression: str,
-    path: str,
-    *,
-    has_params: bool,
-    has_authorizer: bool = True,
-    has_variables: bool = False,
-    results: tuple[str, ...] = ("bool",),
-) -> list[FieldError]:
-    """Check that an expression compiles to one of these types; with none, to any."""
-    from moorage.match.cel import types
-    from moorage.match.cel.program import compile_expression, render_issues
-
-    program = compile_expression(expression, _environment(has_params, has_authorizer, has_variables))
-    if isinstance(program, list):
-        return [invalid(path, expression, render_issues(expression, program))]
-    kind = program.result_type
-    if not results or kind.declared_name in results or kind in (types.DYN, types.ANY):
-        return []
-    names = " ".join(results)
-    wanted = names if len(results) == 1 else f"one of [{names}]"
-    return [invalid(path, expression, f"must evaluate to {wanted} but got {kind.declared_name}")]
-
-
-def validate_syntax(expression: str, path: str) -> list[FieldError]:
-    """Check that an expression can be parsed."""
-    from moorage.match.cel.parse.parser import parse
-    from moorage.match.cel.parse.syntax import Source
-    from moorage.match.cel.program import render_issues
-
-    try:
-        syntax = parse(Source(expression))
-    except RecursionError:
-        return [invalid(path, expression, "max recursion depth exceeded")]
-    return [invalid(path, expression, render_issues(expression, syntax))] if isinstance(syntax, list) else []
-
 
 FAILURE_POLICIES, MATCH_POLICIES = ("Fail", "Ignore"), ("Equivalent", "Exact")
 REINVOCATIONS = ("IfNeeded", "Never")
@@ -110,7 +32,6 @@ _SIDE_EFFECTS, _NO_SIDE_EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown"), (
 _OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 _SCOPES = ("*", "Cluster", "Namespaced")
 _REVIEW_VERSIONS = ("v1", "v1beta1")
-_MAX_CONDITIONS = 64
 
 Configuration = views.MutatingWebhookConfiguration | views.ValidatingWebhookConfiguration
 Webhook = views.MutatingWebhook | views.ValidatingWebhook
@@ -271,25 +192,6 @@ def _validate_resources(resources: tuple[str, ...], path: str) -> FieldErrors:
         yield field.invalid(path, AsJSON(resources), detail)
 
 
-def validate_conditions(conditions: tuple[views.MatchCondition, ...], path: str, *, has_params: bool) -> FieldErrors:
-    if len(conditions) > _MAX_CONDITIONS:
-        yield field.too_many(path, len(conditions), _MAX_CONDITIONS)
-    seen = set[str]()
-    for index, condition in enumerate(conditions):
-        at, expression = f"{path}[{index}]", condition.expression.strip()
-        if expression:
-            yield from validate_expression(expression, f"{at}.expression", has_params=has_params)
-        else:
-            yield field.required(f"{at}.expression")
-        if not condition.name:
-            yield field.required(f"{at}.name")
-            continue
-        yield from validate_label_name(condition.name, f"{at}.name")
-        if condition.name in seen:
-            yield field.duplicate(f"{at}.name", condition.name)
-        seen.add(condition.name)
-
-
 def validate_resource_names(names: tuple[str, ...], path: str) -> FieldErrors:
     seen = set[str]()
     for index, name in enumerate(names):
@@ -307,7 +209,7 @@ def _row(default: Default) -> KindRow:
         strategies.prepare_counted,
         has_generation=True,
         counted="webhooks",
-        warnings=lambda configuration: [NOT_CALLED] if configuration.webhooks else [],
+        warnings=lambda configuration: static_name_warnings(configuration.metadata),
     )
 
 
