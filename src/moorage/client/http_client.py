@@ -9,7 +9,7 @@ import asyncio
 import random as randomness
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from typing import Unpack
+from typing import Any, Unpack
 from urllib.parse import urlencode, urlsplit
 
 import msgspec
@@ -70,6 +70,8 @@ class HttpClient:
         self._fence = fence
         self._renewal: asyncio.Task[None] | None = None
         self.refusals: RefusalLog | None = None
+        #: Hears of each page of a list: the kind, how many are there, and how many in all (0: the server does not say).
+        self.on_page: Callable[[Kind, int, int], None] | None = None
         fixed = [("Host", url.netloc), ("User-Agent", f"{self.manager}/{__version__}"), ("Accept", "application/json")]
         self._fixed = "".join(f"{name}: {value}\r\n" for name, value in (*fixed, *access.impersonate)).encode("ascii")
         self._certificate: tuple[bytes, bytes] = (b"", b"")
@@ -96,11 +98,20 @@ class HttpClient:
         answer = await self._request(b"GET", wire.object_path(kind, name, namespace))
         return wire.read_object(kind, answer.body)
 
+    async def read(self, path: str) -> Raw:
+        body = await self.get_path(path)
+        try:
+            document: Raw = msgspec.json.decode(body, type=dict[str, Any])
+        except msgspec.DecodeError as error:
+            raise Unreachable(f"the answer to GET {path} is no JSON object: {error}") from None
+        return document
+
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         path = wire.collection_path(kind, namespace)
         selectors = _selectors(labels, fields)
         page = await self._page(kind, path, {**selectors, "limit": str(PAGE_SIZE)})
         items, revision = page.items, page.revision
+        self._tell_page(kind, len(items), page)
         while page.continues:
             query = {**selectors, "limit": str(PAGE_SIZE), "continue": page.continues}
             try:
@@ -112,7 +123,29 @@ class HttpClient:
                 page = await self._page(kind, path, selectors)
                 items, revision = [], page.revision
             items += page.items
+            self._tell_page(kind, len(items), page)
         return Listing(items, revision)
+
+    def _tell_page(self, kind: Kind, number: int, page: wire.Page) -> None:
+        if self.on_page is not None:
+            self.on_page(kind, number, number + page.remaining if page.remaining or not page.continues else 0)
+
+    async def list_some(self, kind: Kind, most: int) -> tuple[list[Object], bool]:
+        """List at most `most` objects of all namespaces, a page at a time; return whether these are all, too."""
+        path = wire.collection_path(kind, "")
+        items: list[Object] = []
+        query = {"limit": str(min(PAGE_SIZE, most))}
+        while True:
+            try:
+                page = await self._page(kind, path, query)
+            except ApiError as error:
+                if error.code != 410 or not items:
+                    raise
+                return items, False  # the first page's revision has expired
+            items += page.items
+            if not page.continues or len(items) >= most:
+                return items, not page.continues
+            query["continue"] = page.continues
 
     async def _page(self, kind: Kind, path: str, query: dict[str, str]) -> wire.Page:
         answer = await self._request(b"GET", _with_query(path, query))

@@ -21,6 +21,7 @@ MAX_ANSWER_BYTES = 256 * 1024 * 1024  # a page of 500 large objects
 MAX_HEADERS = 256
 DIAL_SECONDS = 10.0
 IDLE_SECONDS = 45.0  # less than the idle timeout of servers, so that no write meets a closing connection
+CLOSED = "the connection was closed"
 _KEEP_ALIVE_SECONDS = 30
 _PAUSE_ABOVE = 4 * 1024 * 1024  # unread bytes of a stream
 
@@ -28,9 +29,9 @@ _PAUSE_ABOVE = 4 * 1024 * 1024  # unread bytes of a stream
 class BrokenConnection(Unreachable):
     """The connection ended before the answer. `answered`: part of the answer had arrived."""
 
-    def __init__(self, why: str, answered: bool) -> None:
-        super().__init__(why)
-        self.answered = answered
+    def __init__(self, server: str, why: str, answered: bool) -> None:
+        super().__init__(f"{server}: {why}")
+        self.why, self.answered = why, answered
 
 
 class Answer:
@@ -103,7 +104,7 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._parser: Any = HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
-        self._limit = max_answer_bytes
+        self.max_answer_bytes = max_answer_bytes
         self._waiter: asyncio.Future[Answer] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._streaming = False  # whether the request wants a stream
@@ -111,8 +112,8 @@ class Connection(asyncio.Protocol):
         self._status = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
-        self._size = 0
-        self._answered = False  # whether anything has come since the last request
+        self._size = 0  # of all that has come since the last request, but not of a stream
+        self._answered = False
         self._settled = self._loop.time()  # when the last answer was complete, or when it began to wait for a request
         self.usable = True
         self.requests = 0
@@ -121,12 +122,17 @@ class Connection(asyncio.Protocol):
         """Send a request; return a future for its answer. With `stream`, `seconds` limit its start only."""
         assert self._transport is not None
         self._waiter = waiter = self._loop.create_future()
-        self._answered = False
+        self._answered, self._size, self._status = False, 0, 0
         self._streaming = stream
         self.requests += 1
         self._timer = self._loop.call_later(timeout, self._give_up, f"no answer within {timeout:g} seconds")
         self._transport.write(request)
         return waiter
+
+    @property
+    def has_headers(self) -> bool:
+        """Whether the headers of the answer have come."""
+        return bool(self._status)
 
     def is_idle_for(self, seconds: float) -> bool:
         return self._loop.time() - self._settled > seconds
@@ -146,7 +152,7 @@ class Connection(asyncio.Protocol):
 
     def _fail(self, why: str) -> None:
         self.usable = False
-        error = BrokenConnection(f"{self._server}: {why}", self._answered)
+        error = BrokenConnection(self._server, why, self._answered)
         if self._stream is not None:
             self._stream.end(error)
             self._stream = None
@@ -173,6 +179,11 @@ class Connection(asyncio.Protocol):
             self._give_up("sent something that was not asked for")
             return
         self._answered = True
+        if self._stream is None:
+            self._size += len(data)
+            if self._size > self.max_answer_bytes:
+                self._give_up(f"answered with more than {self.max_answer_bytes} bytes")
+                return
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:
@@ -186,7 +197,7 @@ class Connection(asyncio.Protocol):
         if error is None and self._ends_with_connection():
             self.on_message_complete()
         else:
-            self._fail(f"the connection broke off: {error}" if error else "the connection was closed")
+            self._fail(f"the connection broke off: {error}" if error else CLOSED)
 
     def _ends_with_connection(self) -> bool:
         """Return whether the body ends with the connection, as in HTTP/1.0."""
@@ -198,7 +209,7 @@ class Connection(asyncio.Protocol):
     # Called by the parser.
 
     def on_message_begin(self) -> None:
-        self._status, self._size = 0, 0
+        self._status = 0
         self._headers, self._body = [], []
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -216,10 +227,6 @@ class Connection(asyncio.Protocol):
     def on_body(self, piece: bytes) -> None:
         if self._stream is not None:
             self._stream.feed(piece)
-            return
-        self._size += len(piece)
-        if self._size > self._limit:
-            self._give_up(f"answered with more than {self._limit} bytes")
         else:
             self._body.append(piece)
 
@@ -263,6 +270,16 @@ class ConnectionPool:
         self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         self._busy: set[Connection] = set()
         self._closed = self._retired = False
+
+    @property
+    def idle(self) -> int:
+        """How many connections nothing is asked on."""
+        return len(self._idle)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for a connection."""
+        return len(self._waiting)
 
     async def take(self) -> Connection:
         """Return a connection for one request. Raises Unreachable."""
@@ -351,6 +368,15 @@ class ConnectionPool:
     def end_stream(self, connection: Connection) -> None:
         self._busy.discard(connection)
         connection.close()
+
+    def close_idle(self) -> None:
+        """Close the connections that have not been asked anything for long, and forget those that were closed."""
+        kept = [one for one in self._idle if one.usable and not one.is_idle_for(IDLE_SECONDS)]
+        self._open -= len(self._idle) - len(kept)
+        for connection in self._idle:
+            if connection not in kept:
+                connection.close()
+        self._idle = kept
 
     def retire(self) -> None:
         """Close idle connections now and busy ones after their request."""

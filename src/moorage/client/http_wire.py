@@ -30,6 +30,7 @@ class _Head(msgspec.Struct):
 class _ListMetadata(msgspec.Struct, rename={"continues": "continue"}):
     resourceVersion: str = ""
     continues: str = ""
+    remainingItemCount: int | None = None
 
 
 class _List(msgspec.Struct):
@@ -69,11 +70,12 @@ _REASONS = {
 
 
 class Page(NamedTuple):
-    """A part of a list; `continues` is empty in the last one."""
+    """A part of a list; `continues` is empty in the last one. `remaining` follow, as far as the server says."""
 
     items: list[Object]
     revision: int
     continues: str
+    remaining: int = 0
 
 
 def collection_path(kind: Kind, namespace: str) -> str:
@@ -183,7 +185,8 @@ def read_page(kind: Kind, body: bytes) -> Page:
         items = [_object(kind, _HEAD.decode(item), bytes(item)) for item in listing.items or ()]
     except _NOT_JSON as error:
         raise _unreadable("a list", error) from None
-    return Page(items, _revision(listing.metadata.resourceVersion), listing.metadata.continues)
+    metadata = listing.metadata
+    return Page(items, _revision(metadata.resourceVersion), metadata.continues, metadata.remainingItemCount or 0)
 
 
 def read_events(kind: Kind, lines: bytes) -> tuple[list[WatchEvent], ApiError | None]:

@@ -265,6 +265,24 @@ async def test_an_expired_continue_token_repeats_the_list_in_one_page() -> None:
         assert ([item.name for item in items], revision) == (["a", "b"], 12)
 
 
+async def test_some_of_a_list_end_at_a_bound_or_an_expired_token() -> None:
+    async def pages(asked: Asked, reply: Reply) -> None:
+        if "continue=late" in asked.target:
+            reply.say(410, expired("The provided continue parameter is too old").status)
+            return
+        token = "late" if "continue=next" in asked.target else "next"
+        items = [{"metadata": {"name": name}} for name in ("a", "b")]
+        reply.say(200, {"metadata": {"continue": token}, "items": items})
+
+    async with telling(pages) as (client, server):
+        items, is_all = await client.list_some(KINDS.POD, 3)
+        assert ([item.name for item in items], is_all, len(server.asked)) == (["a", "b"] * 2, False, 2)
+        items, is_all = await client.list_some(KINDS.POD, 100)
+        assert ([item.name for item in items], is_all) == (["a", "b"] * 2, False)
+    async with telling(_always(200, {"metadata": {}, "items": []})) as (client, _server):
+        assert await client.list_some(KINDS.POD, 3) == ([], True)
+
+
 def _event(kind: str, name: str, revision: int) -> bytes:
     return json.dumps({"type": kind, "object": _pod(name, revision)}).encode() + b"\n"
 

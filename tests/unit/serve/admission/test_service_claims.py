@@ -151,7 +151,7 @@ async def test_what_a_service_had_is_free_again(tmp_path: Path, is_durable: bool
 
 async def test_a_dry_run_takes_nothing(tmp_path: Path) -> None:
     from moorage.serve.requests.options import WriteOptions
-    from moorage.serve.verbs.changing import create
+    from moorage.serve.verbs.creating import create
 
     async with serving(tmp_path) as (client, api):
         document = service("a", ip="10.96.7.7", port=30080)

@@ -1,0 +1,1 @@
+"""Call webhooks: reviews of requests for admission, and conversion of custom objects between versions."""
