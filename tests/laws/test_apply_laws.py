@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
+from moorage.admit.apply import field_set
+from moorage.admit.apply.field_set import Fields, in_order, intersects, paths
 from moorage.model.kinds import KINDS
-from moorage.serve.apply import field_set
-from moorage.serve.apply.field_set import Fields, in_order, intersects, paths
 from moorage.serve.apply.managed_fields import ApplyConflict, apply_patch, on_create, on_update
 
 Raw = dict[str, Any]

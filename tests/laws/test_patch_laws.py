@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
 
 from moorage.model.kinds import KINDS
+from moorage.model.patch.json_patch import apply_json_patch, apply_merge_patch
+from moorage.model.patch.patch_error import PatchError
+from moorage.model.patch.strategic_merge import apply_strategic_merge
 from moorage.model.schema.merge_schema import schema_of
-from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch
-from moorage.serve.patch.patch_error import PatchError
-from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 Raw = dict[str, Any]
 Patcher = Callable[[Raw, Any], Raw]

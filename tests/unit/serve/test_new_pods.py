@@ -12,7 +12,7 @@ from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import cached_view
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
 
 TEMPLATE: dict[str, Any] = {

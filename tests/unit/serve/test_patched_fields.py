@@ -11,7 +11,7 @@ from moorage.model.kinds import KINDS, Ref
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.options import IGNORE, STRICT, WARN, WriteOptions
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.patching import JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, Patch, patch_object, read_patch
 from moorage.serve.verbs.registry import WriteResult
 from moorage.store.memory import MemoryStore

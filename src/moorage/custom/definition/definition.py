@@ -2,7 +2,7 @@
 
 In: views, and the rule for metadata of embedded objects. Out: field errors in Kubernetes' order and with its texts.
 Kubernetes: apiextensions-apiserver, validation/validation.go. Differs: schemas of too many levels and too many
-rules are refused, and so is conversion by a webhook.
+rules are refused.
 """
 
 from itertools import chain, islice
@@ -36,7 +36,6 @@ from moorage.custom.definition.versions import (
     validate_column,
     validate_conversion,
     validate_deprecation,
-    validate_no_webhook,
     validate_selectable_fields,
     validate_subresources,
 )
@@ -217,7 +216,7 @@ def _validate_spec(internal: InternalSpec, options: DefinitionOptions, rule: Met
         words = "must be None if spec.preserveUnknownFields is true"
         errors.append(invalid(f"{path}.conversion.strategy", AsJSON(spec.conversion.strategy), words))
     errors += validate_conversion(spec.conversion, f"{path}.conversion", options)
-    return errors or validate_no_webhook(spec.conversion, f"{path}.conversion")
+    return errors
 
 
 def _too_large(schemas: list[JSONSchemaProps]) -> str:

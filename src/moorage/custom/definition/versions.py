@@ -1,7 +1,6 @@
 """Validate the versions of a definition (warnings, columns, selectable fields, subresources) and conversion among them.
 
 Kubernetes: apiextensions-apiserver, validation/validation.go; apiserver/pkg/util/webhook/validation.go.
-Differs: no webhook is called here, so that a definition with one is checked as Kubernetes does and then refused.
 """
 
 from collections.abc import Iterator
@@ -139,10 +138,6 @@ def validate_selectable_fields(
 
 
 WEBHOOK: Final = "Webhook"
-NOT_SUPPORTED: Final = (
-    "conversion by a webhook is not supported by Moorage: serve one version, or let versions differ only by what None "
-    "converts"
-)
 _REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _ONLY_WEBHOOK: Final = "should not be set when strategy is not set to Webhook"
 
@@ -170,13 +165,6 @@ def validate_conversion(
         yield forbidden(f"{path}.webhookClientConfig", _ONLY_WEBHOOK)
     if versions:
         yield forbidden(f"{path}.conversionReviewVersions", _ONLY_WEBHOOK)
-
-
-def validate_no_webhook(conversion: CustomResourceConversion | None, path: str) -> list[FieldError]:
-    """Refuse a conversion by webhook, by name."""
-    if conversion is None or conversion.strategy != WEBHOOK:
-        return []
-    return [invalid(f"{path}.strategy", AsJSON(WEBHOOK), NOT_SUPPORTED)]
 
 
 def has_known_version(conversion: CustomResourceConversion | None) -> bool:

@@ -21,6 +21,7 @@ from moorage.model.kinds import Kind, Ref
 from moorage.model.schema.conversion import ConversionError, convert_view
 from moorage.model.types.policy import ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding
 from moorage.serve.access.authorization import Authorization, resource_attributes
+from moorage.serve.access.parameter_rights import ParameterRights
 from moorage.serve.access.rbac import RBAC_GROUP, RoleIndex
 from moorage.serve.pki.authentication import User
 
@@ -168,11 +169,21 @@ _OF_GARBAGE_COLLECTION = ("ownerReferences", "finalizers", "managedFields", "res
 
 
 class WriteGuard:
-    """Checks the writes of one request, whose user is not of system:masters. `verb` is that of the request."""
+    """Checks the writes of one request, whose user is not of system:masters. `verb` is that of the request.
 
-    def __init__(self, user: User, verb: str, authorization: Authorization, roles: RoleIndex) -> None:
+    `parameters` are the rights that decide about policies and their bindings.
+    """
+
+    def __init__(
+        self,
+        user: User,
+        verb: str,
+        authorization: Authorization,
+        roles: RoleIndex,
+        parameters: ParameterRights | None = None,
+    ) -> None:
         self._user, self._verb = user, verb
-        self._authorization, self._roles = authorization, roles
+        self._authorization, self._roles, self._parameters = authorization, roles, parameters
 
     def check_new(self, kind: Kind, namespace: str, raw: Raw) -> None:
         """Raise ApiError if the user may not create this object, by whatever verb."""
@@ -184,11 +195,15 @@ class WriteGuard:
                 raise forbidden(kind, name, decision.reason)
         if kind.group == RBAC_GROUP:
             self._check_rights(Ref(kind, namespace, name), raw, None, "" if self._verb == "create" else name)
+        elif self._parameters is not None:
+            self._parameters.check(Ref(kind, namespace, name), raw, None)
 
     def check_change(self, ref: Ref, new: Raw, old: Raw) -> None:
         """Raise ApiError if the user may not change an object so."""
         if ref.kind.group == RBAC_GROUP and not _changes_only_owners(new, old):
             self._check_rights(ref, new, old, ref.name)
+        elif self._parameters is not None:
+            self._parameters.check(ref, new, old)
 
     def _check_rights(self, ref: Ref, raw: Raw, old: Raw | None, requested: str) -> None:
         """Check a role or binding; `requested` is the name in the request's path."""

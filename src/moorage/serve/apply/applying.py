@@ -9,9 +9,7 @@ Kubernetes: structured-merge-diff (merge/update's Apply, typed/merge, typed/remo
 import json
 from typing import Any, NamedTuple
 
-from moorage.model.api_error import ApiError, Raw, failure
-from moorage.serve.apply.entries import NEVER_OWNED, UPDATE, Entry, Managed, Writer
-from moorage.serve.apply.field_set import (
+from moorage.admit.apply.field_set import (
     MEMBER,
     NOTHING,
     SELF,
@@ -24,8 +22,11 @@ from moorage.serve.apply.field_set import (
     render_path,
     union,
 )
+from moorage.admit.apply.merging import merge
+from moorage.admit.apply.ownership_schema import UNKNOWN, FieldOwnershipSchema
+from moorage.model.api_error import ApiError, Raw, failure
+from moorage.serve.apply.entries import NEVER_OWNED, UPDATE, Entry, Managed, Writer
 from moorage.serve.apply.ownership import compare_documents, fields_of
-from moorage.serve.apply.ownership_schema import UNKNOWN, FieldOwnershipSchema
 
 
 class ApplyConflict(ApiError):
@@ -141,84 +142,6 @@ def _prune(merged: Raw, managed: Managed, last: Fields, schema: FieldOwnershipSc
     left = with_structs(fields_of(pruned, schema), schema)
     dropped = intersection(difference(all_fields, left), last)
     return remove_fields(merged, dropped, schema) or {}
-
-
-ABSENT: Any = object()
-
-
-def merge(live: Any, applied: Any, schema: FieldOwnershipSchema) -> Any:
-    """Return the merged value; ABSENT stands for a missing side. Parts of either may be shared with the result."""
-    if _has_parts(live) or _has_parts(applied):
-        if schema.divides_maps and _may_be(live, dict) and _may_be(applied, dict):
-            return _merge_maps(_parts(live, {}), _parts(applied, {}), schema)
-        if schema.divides_lists and _may_be(live, list) and _may_be(applied, list):
-            return _merge_lists(_parts(live, []), _parts(applied, []), schema)
-    return live if applied is ABSENT else applied
-
-
-def _may_be(value: Any, kind: type) -> bool:
-    return value is ABSENT or value is None or isinstance(value, kind)
-
-
-def _has_parts(value: Any) -> bool:
-    return value is not ABSENT and bool(value)
-
-
-def _parts(value: Any, empty: Any) -> Any:
-    return value if _has_parts(value) else empty
-
-
-def _merge_maps(live: Raw, applied: Raw, schema: FieldOwnershipSchema) -> Any:
-    merged = dict(live)
-    for name, value in applied.items():
-        merged[name] = merge(live.get(name, ABSENT), value, schema.child(name))
-    return merged
-
-
-def _merge_lists(live: list[Any], applied: list[Any], schema: FieldOwnershipSchema) -> Any:
-    wanted = {schema.item_element(item): item for item in applied}
-    present: dict[str, Any] = {}
-    lived: list[tuple[str, Any]] = []
-    for item in live:
-        element = schema.item_element(item)
-        present[element] = None if element in present else item  # of two with one name, neither is merged into
-        lived.append((element, item))
-    order = list(wanted)
-    shared = [element for element in order if element in present]
-    shared_at = 0
-    merged: list[Any] = []
-    done: set[str] = set()
-    at = to = 0
-
-    def take(element: str) -> None:
-        done.add(element)
-        merged.append(merge(present.get(element, ABSENT), wanted[element], schema.element))
-
-    while at < len(lived) or to < len(order):
-        if at < len(lived) and to < len(order):
-            element = lived[at][0]
-            if element == order[to]:
-                take(element)
-                at, to, shared_at = at + 1, to + 1, shared_at + 1
-                continue
-            if element in wanted and shared_at < len(shared) and shared[shared_at] != element:
-                at += 1  # it has its turn where what is applied has it
-                continue
-        if at < len(lived):
-            element, item = lived[at]
-            if element not in wanted:
-                merged.append(item)
-                at += 1
-                continue
-            if element in done:
-                at += 1
-        if to < len(order):
-            element = order[to]
-            take(element)
-            to += 1
-            if shared_at < len(shared) and shared[shared_at] == element:
-                shared_at += 1
-    return merged
 
 
 def remove_fields(value: Any, fields: Fields, schema: FieldOwnershipSchema) -> Any:

@@ -11,9 +11,7 @@ upstream drops those of versions it does not know.
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from moorage.model.api_error import Raw
-from moorage.model.kinds import Kind
-from moorage.serve.apply.field_set import (
+from moorage.admit.apply.field_set import (
     NOTHING,
     Fields,
     decode,
@@ -24,6 +22,8 @@ from moorage.serve.apply.field_set import (
     of_paths,
     union,
 )
+from moorage.model.api_error import Raw
+from moorage.model.kinds import Kind
 from moorage.serve.apply.ownership import Comparison
 from moorage.serve.custom.served_kind import ServedKind
 

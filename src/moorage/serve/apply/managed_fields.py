@@ -13,6 +13,8 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from moorage.admit.apply.field_set import NOTHING, Fields, as_json, difference, recursive_difference
+from moorage.admit.apply.ownership_schema import FieldOwnershipSchema, check, fits, render_problems
 from moorage.model.api_error import Raw, bad_request
 from moorage.model.kinds import Kind
 from moorage.model.well_known.annotations import LAST_APPLIED
@@ -33,7 +35,7 @@ from moorage.serve.apply.entries import (
     write_entry,
     writer_of,
 )
-from moorage.serve.apply.field_set import NOTHING, Fields, as_json, difference, recursive_difference
+from moorage.serve.apply.kind_schema import ownership_schema
 from moorage.serve.apply.ownership import (
     Comparison,
     compare_documents,
@@ -42,7 +44,6 @@ from moorage.serve.apply.ownership import (
     with_schema,
     written_fields,
 )
-from moorage.serve.apply.ownership_schema import FieldOwnershipSchema, check, fits, ownership_schema, render_problems
 
 __all__ = [
     "ApplyConflict",

@@ -9,9 +9,9 @@ parts are not listed.
 
 from typing import Any, NamedTuple
 
+from moorage.admit.apply.field_set import MEMBER, NOTHING, SELF, Fields, element_order, recursive_difference, union
+from moorage.admit.apply.ownership_schema import FieldOwnershipSchema
 from moorage.model.api_error import Raw
-from moorage.serve.apply.field_set import MEMBER, NOTHING, SELF, Fields, element_order, recursive_difference, union
-from moorage.serve.apply.ownership_schema import FieldOwnershipSchema
 
 
 def fields_of(document: Raw, schema: FieldOwnershipSchema) -> Fields:

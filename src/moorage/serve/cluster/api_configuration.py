@@ -17,7 +17,7 @@ from moorage.model.types.request import DeleteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.resources.served import CUSTOM_PRIORITY, GROUP_PRIORITIES
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.deleting import delete
+from moorage.serve.verbs.deleting import delete_unasked
 from moorage.serve.verbs.restoring import admit_as_is, store_as_is
 from moorage.store.protocol import KeyExists, StoreError, StoreFailed, StoreUncertain
 
@@ -86,7 +86,7 @@ class CustomGroups:
             labels = document["metadata"].get("labels") or {}
             if labels.get(_MANAGED) == _WITH_DEFINITION and document["metadata"]["name"] not in wanted:
                 with suppress(ApiError):
-                    await delete(api, Ref(KINDS.API_SERVICE, "", document["metadata"]["name"]), DeleteOptions())
+                    await delete_unasked(api, Ref(KINDS.API_SERVICE, "", document["metadata"]["name"]), DeleteOptions())
         for document in wanted.values():
             await _ensure(api, document)
 

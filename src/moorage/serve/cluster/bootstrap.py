@@ -25,7 +25,8 @@ from moorage.serve.access.guard import uncovered
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -42,7 +43,8 @@ _PRIORITY_CLASSES = (
         "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
     ),
 )
-_OPTIONS = WriteOptions("kube-apiserver")
+#: No policy or webhook is asked about these: none can keep an API server from starting.
+_OPTIONS = WriteOptions("kube-apiserver", is_internal=True)
 
 
 async def bootstrap(api: Api, port: int) -> bool:
@@ -112,7 +114,8 @@ async def _reconcile(api: Api, expected: Raw) -> None:
         if (existing["metadata"].get("annotations") or {}).get(AUTO_UPDATE) == "false":
             return
         if expected.get("roleRef") != existing.get("roleRef"):
-            await delete(api, ref, DeleteOptions(preconditions=Preconditions(uid=existing["metadata"].get("uid"))))
+            this_one = Preconditions(uid=existing["metadata"].get("uid"))
+            await delete(api, ref, DeleteOptions(preconditions=this_one), _OPTIONS)
             await create(api, kind, ref.namespace, expected, _OPTIONS)
         elif (changed := completed(existing, expected)) != existing:
             await replace(api, ref, changed, _OPTIONS)

@@ -27,7 +27,8 @@ from moorage.model.well_known.labels import HOSTNAME, SERVICE_NAME, SKIP_MIRROR
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.reading import get
 from moorage.store.protocol import StoreError
@@ -40,7 +41,8 @@ RENEW_SECONDS = 10.0
 #: A server whose Lease has not changed for so long is dead; upstream's master leases last as long.
 LIVES_SECONDS = 15.0
 _LEASE_NAMESPACE = "kube-system"
-_OPTIONS = WriteOptions("kube-apiserver")
+#: No policy or webhook is asked about these: none can keep an API server from starting.
+_OPTIONS = WriteOptions("kube-apiserver", is_internal=True)
 _LOG = get_logger("apiserver")
 
 
@@ -89,7 +91,7 @@ class ServerIdentity:
     async def end(self) -> None:
         """Say that this server is gone; other servers stay. What fails is left to them."""
         with suppress(ApiError, StoreError):
-            await delete(self._api, Ref(KINDS.LEASE, _LEASE_NAMESPACE, self.name), DeleteOptions())
+            await delete(self._api, Ref(KINDS.LEASE, _LEASE_NAMESPACE, self.name), DeleteOptions(), _OPTIONS)
             await self._publish()
 
     async def _renew(self) -> None:
@@ -133,7 +135,7 @@ class ServerIdentity:
             ended = (seconds_of(str(spec.get("renewTime"))) or 0.0) + (spec.get("leaseDurationSeconds") or 0)
             if ended < self._api.clock():
                 with suppress(ApiError):
-                    await delete(self._api, Ref(KINDS.LEASE, _LEASE_NAMESPACE, name), DeleteOptions())
+                    await delete(self._api, Ref(KINDS.LEASE, _LEASE_NAMESPACE, name), DeleteOptions(), _OPTIONS)
 
     async def _leases(self) -> dict[str, Raw]:
         listing = await self._api.store.list(prefix_of(KINDS.LEASE, _LEASE_NAMESPACE))
@@ -198,7 +200,7 @@ async def publish_endpoints(api: Api, servers: Collection[tuple[str, int]]) -> N
     names = {stored.key.rpartition("/")[2] for stored in listing.items}
     for name in sorted(names - wanted):
         if name.startswith(f"{_NAME}-ipv"):
-            await delete(api, Ref(KINDS.ENDPOINT_SLICE, _NAMESPACE, name), DeleteOptions())
+            await delete(api, Ref(KINDS.ENDPOINT_SLICE, _NAMESPACE, name), DeleteOptions(), _OPTIONS)
 
 
 def _ports(port: int) -> list[Raw]:

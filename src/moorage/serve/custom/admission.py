@@ -8,6 +8,8 @@ from typing import Any
 
 from moorage.admit.admission import MAX_ERRORS, Admitted, Rejected
 from moorage.admit.chain import Admission, Own
+from moorage.admit.extension.extended_request import ExtendedRequest
+from moorage.admit.extension.steps import Steps
 from moorage.admit.kinds.api_server.custom_objects import (
     CustomRules,
     finalizer_warnings,
@@ -19,7 +21,7 @@ from moorage.admit.plugins import Forbidden
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.request import Request, complete_metadata
 from moorage.custom.objects.correlation import same_values
-from moorage.custom.objects.decoding import apply_defaults
+from moorage.custom.objects.decoding import apply_defaults, prune
 from moorage.model.api_error import ApiError, forbidden, request_too_large
 from moorage.model.go.integers import INT64_MAX
 from moorage.model.schema.conversion import ConversionError, convert_view
@@ -35,38 +37,95 @@ def admit_custom(
     return chain.noted(_admit(kind, raw, old, chain, request, own))
 
 
+def changing_custom(
+    kind: ServedKind,
+    raw: Raw,
+    old: Raw | None,
+    chain: Admission,
+    request: Request,
+    own: Own | None,
+    extended: ExtendedRequest,
+) -> Steps[Raw | Rejected]:
+    """Carry out the first phase of a request that policies or webhooks may be about: see `Admission.changing`."""
+    name = _name_to_be(raw)
+    refusal = _complete(kind, raw, old, request, own, stamps=False)
+    if refusal is not None:
+        return refusal
+    return (yield from extended.change(raw, old, lambda document: _changed(kind, document, old, chain, request, name)))
+
+
+def checking_custom(
+    kind: ServedKind, raw: Raw, old: Raw | None, chain: Admission, request: Request, extended: ExtendedRequest
+) -> Steps[Admitted | Rejected]:
+    """Carry out the second phase. The object is completed in place."""
+    complete_metadata(raw, old, request, namespaced=kind.namespaced, wipes=False)
+    result = yield from extended.checked(chain.noted(_checked(kind, raw, old, chain)), old)
+    if isinstance(result, Admitted):  # what policies and webhooks have added, and the schema does not know, is not kept
+        prune(result.object, kind.schema)
+    return result
+
+
 def _admit(
     kind: ServedKind, raw: Raw, old: Raw | None, chain: Admission, request: Request, own: Own | None
 ) -> Admitted | Rejected:
+    name = _name_to_be(raw)
+    refusal = _complete(kind, raw, old, request, own) or _changed(kind, raw, old, chain, request, name)
+    return refusal or _checked(kind, raw, old, chain)
+
+
+def _name_to_be(raw: Raw) -> str:
     metadata = raw["metadata"]
-    name_to_be = metadata.get("name") or metadata.get("generateName") or "Unknown"
+    return metadata.get("name") or metadata.get("generateName") or "Unknown"
+
+
+def _complete(
+    kind: ServedKind, raw: Raw, old: Raw | None, request: Request, own: Own | None, *, stamps: bool = True
+) -> Rejected | None:
+    """Complete an object in place, and let `own` write its field owners; return the refusal if it cannot be read."""
+    metadata = raw["metadata"]
     try:
         convert_view(raw, kind.view)
-        complete_metadata(raw, old, request, namespaced=kind.namespaced)
+        complete_metadata(raw, old, request, namespaced=kind.namespaced, stamps=stamps)
         metadata.pop("selfLink", None)
         _fill_in(raw, kind)
         if own is not None:
             own(raw)
-        if old is None and kind.is_going:
-            raise forbidden(kind, name_to_be, _TERMINATING)
-        chain.mutate_custom(kind, raw, old, request)
     except ConversionError as error:
         return Rejected(kind, metadata.get("name") or "", problems=error.problems)
-    except Forbidden as refusal:
-        return Rejected(kind, name_to_be, forbidden=str(refusal), object=raw)
     except ApiError as error:
-        return Rejected(kind, name_to_be, object=raw, refusal=error.status)
+        return Rejected(kind, _name_to_be(raw), object=raw, refusal=error.status)
+    return None
+
+
+def _changed(
+    kind: ServedKind, raw: Raw, old: Raw | None, chain: Admission, request: Request, name: str
+) -> Rejected | None:
+    """Let plugins change an object in place; return the refusal if one refuses it."""
+    try:
+        if old is None and kind.is_going:
+            raise forbidden(kind, name, _TERMINATING)
+        chain.mutate_custom(kind, raw, old, request)
+    except Forbidden as refusal:
+        return Rejected(kind, name, forbidden=str(refusal), object=raw)
+    except ApiError as error:
+        return Rejected(kind, name, object=raw, refusal=error.status)
+    return None
+
+
+def _checked(kind: ServedKind, raw: Raw, old: Raw | None, chain: Admission) -> Admitted | Rejected:
+    """Prepare an object as Kubernetes does, count its generation, and validate it: by its schema, then by plugins."""
+    metadata = raw["metadata"]
     if old is None:
         if kind.has_status:
             raw.pop("status", None)
             # Kubernetes defaults what it reads from its store, so that a default status is back in every answer.
             apply_defaults(raw, kind.schema)
-        raw["metadata"]["generation"] = 1
+        metadata["generation"] = 1
     else:
         if kind.has_status:
             _set(raw, "status", old)
         if not same_values(_content(raw), _content(old)):
-            raw["metadata"]["generation"] = _next_generation(old)
+            metadata["generation"] = _next_generation(old)
     result = _validated(kind, raw, old, finalizer_warnings(raw, old))
     if isinstance(result, Admitted):
         try:

@@ -64,9 +64,9 @@ def with_unset_replicas(kind: Kind, raw: Raw, scale: Raw) -> Raw:
     return {**scale, "spec": {"replicas": _UNSET}}
 
 
-def check_replicas_set(kind: ServedKind, replicas: int) -> None:
+def check_replicas_set(kind: ServedKind, scale: Raw) -> None:
     """Raise ApiError for a Scale that leaves an object without replicas as it is."""
-    if replicas == _UNSET:
+    if (scale.get("spec") or {}).get("replicas") == _UNSET:
         path = kind.scale_paths["specReplicasPath"]
         raise bad_request(f"the spec replicas field {go_quote(path)} cannot be empty")
 

@@ -38,6 +38,8 @@ class ServedKind(CustomKind):
     #: The version that objects are stored in, and the API versions of all.
     stored_version: str
     api_versions: frozenset[str]
+    #: The conversion between versions, if a webhook makes it; else empty.
+    conversion: Raw
     #: Objects with a smaller revision were stored under another schema.
     since: int
     _made: dict[str, Any] = field(default_factory=dict)
@@ -108,12 +110,30 @@ class ServedKind(CustomKind):
             prune(raw, self.schema)
         return raw
 
+    @property
+    def is_converted(self) -> bool:
+        """Whether a webhook converts objects to this version, or from it."""
+        return bool(self.conversion)
+
+    def read_as_stored(self, raw: Raw) -> Raw:
+        """Return a stored object, which is modified, in the version that it was stored in."""
+        name = str(raw.get("apiVersion") or self.api_version).rpartition("/")[2]
+        decode_stored(raw, self.stored_schema if name == self.stored_version else self.schema_in(name))
+        return raw
+
     def stores(self, raw: Raw) -> Raw:
-        """Return the object in the version that is stored, with what its schema knows and the defaults of that."""
+        """Return the object in the version that is stored, with what its schema knows and the defaults of that.
+
+        An object that a webhook converts stays as it is.
+        """
         stored: Raw = write_as_go(raw)
-        if self.is_stored:
+        if self.is_stored or self.is_converted:
             return stored
         stored["apiVersion"] = f"{self.group}/{self.stored_version}"
+        return self.complete_as_stored(stored)
+
+    def complete_as_stored(self, stored: Raw) -> Raw:
+        """Return an object in the version that is stored with what its schema knows, and its defaults."""
         prune(stored, self.stored_schema)
         drop_nulls(stored, self.stored_schema)
         apply_defaults(stored, self.stored_schema)  # Kubernetes sets them when it reads the object
@@ -133,6 +153,7 @@ def served_kinds(definition: Raw, source: bytes, since: int) -> tuple[ServedKind
         return ()
     spec = definition["spec"]
     versions: list[Raw] = spec["versions"]
+    conversion: Raw = spec.get("conversion") or {}
     stored = next((one["name"] for one in versions if one.get("storage")), "")
     api_versions = frozenset(f"{spec['group']}/{one['name']}" for one in versions)
     best = _best_version(versions)
@@ -143,6 +164,7 @@ def served_kinds(definition: Raw, source: bytes, since: int) -> tuple[ServedKind
             source=source,
             facts=_facts(spec, version, best),
             stored_version=stored,
+            conversion=conversion if conversion.get("strategy") == "Webhook" else {},
             api_versions=api_versions,
             since=since,
         )

@@ -72,7 +72,10 @@ def is_flag_set(text: str) -> bool:
 
 
 class Request(msgspec.Struct, eq=False):
-    """One complete request. Header names are in lower case; repeated headers are joined by commas or `SEPARATOR`."""
+    """One complete request. Header names are in lower case; repeated headers are joined by commas or `SEPARATOR`.
+
+    `audit` are the annotations that admission makes while the request is answered.
+    """
 
     method: str
     target: str
@@ -85,6 +88,7 @@ class Request(msgspec.Struct, eq=False):
     query_text: str = ""
     user: "User | None" = None
     impersonator: "User | None" = None
+    audit: dict[str, str] = {}
     _query: Query | None = None
 
     def __post_init__(self) -> None:

@@ -7,6 +7,8 @@ the definition. What the server itself requires is up to `moorage.admit`. Kubern
 
 from typing import Final
 
+from moorage.model.schema.type_rows import type_rows
+
 _ROWS = """
 Port: DaemonEndpoint
 action: ContainerRestartRule PodFailurePolicyRule
@@ -160,12 +162,4 @@ verbs: NonResourceRule PolicyRule ResourceRule
 volumeID: AWSElasticBlockStoreVolumeSource CinderPersistentVolumeSource CinderVolumeSource PortworxVolumeSource
 volumePath: VsphereVirtualDiskVolumeSource
 """
-
-
-def type_rows(text: str) -> dict[str, tuple[str, ...]]:
-    """Read rows of fields and the types that have them; a row goes on where the next line is indented."""
-    rows = (row.partition(": ") for row in text.strip().replace("\n  ", " ").splitlines())
-    return {type_name: tuple(fields.split()) for fields, _, types in rows for type_name in types.split()}
-
-
 REQUIRED_FIELDS: Final = type_rows(_ROWS)

@@ -80,18 +80,20 @@ class Authority:
         self._key = key
 
     @classmethod
-    def create(cls, now: datetime.datetime) -> "Authority":
+    def create(
+        cls, now: datetime.datetime, common_name: str = "moorage-ca", days: int = _AUTHORITY_DAYS
+    ) -> "Authority":
         key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "moorage-ca")])
-        builder = _begin(name, name, key.public_key(), now, _AUTHORITY_DAYS)
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+        builder = _begin(name, name, key.public_key(), now, days)
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
         signed = builder.sign(key, hashes.SHA256())
         return cls(Issued(signed.public_bytes(serialization.Encoding.PEM), _key_pem(key)), now)
 
-    def issue_server(self, names: Iterable[str]) -> Issued:
+    def issue_server(self, names: Iterable[str], common_name: str = "kube-apiserver", days: int = _LEAF_DAYS) -> Issued:
         alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
-        return self._issue("kube-apiserver", (), (ExtendedKeyUsageOID.SERVER_AUTH,), alternatives)
+        return self._issue(common_name, (), (ExtendedKeyUsageOID.SERVER_AUTH,), alternatives, days)
 
     def issue_member(self, name: str, names: Iterable[str]) -> Issued:
         """Issue the certificate of a member of a cluster of equals, which is the server and the client of others."""
@@ -126,11 +128,12 @@ class Authority:
         organizations: Iterable[str],
         purposes: Iterable[x509.ObjectIdentifier],
         alternatives: x509.SubjectAlternativeName | None,
+        days: int = _LEAF_DAYS,
     ) -> Issued:
         key = ec.generate_private_key(ec.SECP256R1())
         attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name) for name in organizations]
         subject = x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-        builder = _begin(subject, self._certificate.subject, key.public_key(), self._now, _LEAF_DAYS)
+        builder = _begin(subject, self._certificate.subject, key.public_key(), self._now, days)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage(list(purposes)), critical=False)

@@ -13,15 +13,10 @@ from moorage.custom.objects.decoding import decode_metadata, decode_request
 from moorage.custom.objects.embedded import MalformedError
 from moorage.model.api_error import ApiError, Raw, bad_request, failure, unsupported_media_type
 from moorage.model.field_error import invalid
-from moorage.model.go.json_syntax import json_complaint
 from moorage.model.go.quoting import go_quote
+from moorage.model.go.type_meta import syntax_complaint, type_meta_complaint, unregistered
 from moorage.model.kinds import Kind, kind_of
-from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
-from moorage.model.text.decode_error import DecodeError
-from moorage.model.text.documents import Value, read_values
-from moorage.model.text.json_text import json_duplicates, json_type
-from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.patch.patch_error import (
+from moorage.model.patch.patch_error import (
     MAX_CONTAINERS,
     MAX_LEVELS,
     TOO_LARGE,
@@ -30,6 +25,11 @@ from moorage.serve.patch.patch_error import (
     refusal,
     too_many_containers,
 )
+from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
+from moorage.model.text.decode_error import DecodeError
+from moorage.model.text.documents import Value, read_values
+from moorage.model.text.json_text import json_duplicates
+from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.requests.options import IGNORE, STRICT
 
 JSON, YAML = "application/json", "application/yaml"
@@ -58,7 +58,6 @@ def decode_body(body: bytes, content_type: str, kind: Kind) -> tuple[Raw, list[s
     return _object(raw), duplicates
 
 
-_TYPE_FIELDS = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _SHOWN_BYTES = 30
 
 
@@ -67,30 +66,16 @@ def _decode_json_of(body: bytes, kind: Kind) -> Raw:
     try:
         value = decode_json(body)
     except ApiError:
-        complaint = json_complaint(body)
+        complaint = syntax_complaint(body)
         if not complaint:
             raise
-        raise unrecognized(f"{_NO_KIND}{complaint}", body, kind) from None
-    if not isinstance(value, dict):
-        if value is None:
-            raise unrecognized("Object 'Kind' is missing in 'null'", body, kind)
-        why = f"json: cannot unmarshal {json_type(value)} into Go value of type {_TYPE_FIELDS}"
-        raise unrecognized(f"{_NO_KIND}{why}", body, kind)
-    if (wrong := wrong_type_field(value)) is not None:
+        raise unrecognized(complaint, body, kind) from None
+    if value is None:
+        raise unrecognized("Object 'Kind' is missing in 'null'", body, kind)
+    if wrong := type_meta_complaint(value):
         raise unrecognized(wrong, body, kind)
-    return value
-
-
-def wrong_type_field(document: Raw) -> str | None:
-    """Return what is wrong with an apiVersion or kind that is no text, in Go's words."""
-    for name in ("apiVersion", "kind"):
-        if not isinstance(document.get(name), str | None):
-            found = json_type(document[name])
-            return f"{_NO_KIND}json: cannot unmarshal {found} into Go struct field .{name} of type string"
-    return None
-
-
-_NO_KIND = "couldn't get version/kind; json parse error: "
+    read: Raw = value
+    return read
 
 
 def unrecognized(why: str, body: bytes, kind: Kind) -> ApiError:
@@ -136,17 +121,11 @@ def decode_object(body: bytes, content_type: str, kind: Kind, validation: str) -
     return kept_part(raw, kind.view), warnings
 
 
-#: Where Kubernetes registers its kinds, as its messages say.
-_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
-_EXTENSIONS_SCHEME = "pkg/apiserver/apiserver.go:55"
-
-
 def _other_kind(version: object, name: object) -> str:
     """Say what is wrong with a document of another kind than its path's."""
     if not isinstance(version, str) or not isinstance(name, str) or kind_of({"apiVersion": version, "kind": name}):
         return "the path names another kind"
-    scheme = _EXTENSIONS_SCHEME if version.startswith("apiextensions.k8s.io/") else _SCHEME
-    return f"no kind {go_quote(name)} is registered for version {go_quote(version)} in scheme {go_quote(scheme)}"
+    return unregistered(version, name)
 
 
 def check_kind(raw: Raw, kind: Kind) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from moorage.admit.not_admitted import check_types
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.field_error import invalid
@@ -24,15 +23,9 @@ from moorage.model.kinds import (
 )
 from moorage.serve.access.authorization import acting_user, attributes_of
 from moorage.serve.access.certificates import check_signer
-from moorage.serve.access.requesters import requester_of, restrict_request, with_rights
-from moorage.serve.access.reviews import (
-    Reviewer,
-    may_i,
-    may_they,
-    may_they_in_namespace,
-    what_may_i,
-    who_am_i,
-)
+from moorage.serve.access.requesters import asking_of, with_rights
+from moorage.serve.access.review_requests import answer_review
+from moorage.serve.audit.annotations import collect_into
 from moorage.serve.custom.served_kind import ServedKind
 from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import MASTERS, User
@@ -62,35 +55,25 @@ from moorage.serve.requests.rendering import (
     warning_headers,
 )
 from moorage.serve.requests.second_look import SecondLook, failed
+from moorage.serve.requests.usage_requests import USAGE_PATHS, answer_usage, ref_of
 from moorage.serve.requests.web_paths import SNAPSHOT_PATH, WebPaths
 from moorage.serve.resources.components import component, components
 from moorage.serve.resources.older_versions import converted_answer, converted_error, converted_request
 from moorage.serve.resources.served import Target, target_of
-from moorage.serve.tokens.requests import review_token
+from moorage.serve.subresources.requests import SUBRESOURCES, body_of
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete, delete_collection, deleted_status
 from moorage.serve.verbs.patching import APPLY, patch_object, read_patch
-from moorage.serve.verbs.reading import Page, get, known, list_page
+from moorage.serve.verbs.reading import Page, get, list_page
 from moorage.serve.verbs.registry import WriteResult
-from moorage.serve.verbs.subresource_requests import SUBRESOURCES, bind_named, body_of
 from moorage.serve.verbs.watching import Batches, watch
 from moorage.store.protocol import StoreClosed, Stored, StoreError
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics, Asked, asked_of
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.watchdog import Operation, operation
-
-Review = Callable[[Raw, Reviewer], Raw]
-
-REVIEWS: dict[str, Review] = {
-    "SelfSubjectReview": who_am_i,
-    "TokenReview": review_token,
-    "SelfSubjectAccessReview": may_i,
-    "SelfSubjectRulesReview": what_may_i,
-    "SubjectAccessReview": may_they,
-    "LocalSubjectAccessReview": may_they_in_namespace,
-}
-
+from moorage.usage.answers import read_path
 
 _NEVER_STORED = frozenset(VIRTUAL_KINDS)
 
@@ -160,6 +143,12 @@ class Handler:
         if MASTERS not in user.groups:
             self._api.authorization.check(user, attributes_of(request))
         CLIENT.set(user.name)
+        extensions = self._api.admission.extensions
+        if extensions is not None and not extensions.is_empty:
+            collect_into(request.audit)
+        if request.path.startswith(USAGE_PATHS):
+            answered = await self._answer_usage(request)
+            return self._paths.answer(request) if answered is None else answered
         meant = self._meant.get((request.method, request.target))
         if meant is None:
             target = target_of(request.method, request.path, self._api.resources)
@@ -199,6 +188,23 @@ class Handler:
             else:
                 refused.append((asked, code, seconds))
 
+    async def _answer_usage(self, request: Request) -> Answer | None:
+        """Answer what pods and nodes use; None if it is discovery that was asked."""
+        asked = read_path(request.target)
+        started, code = perf_counter(), 500
+        try:
+            answer = await answer_usage(self._api, request)
+            code = 200
+            return answer
+        except ApiError as refusal:
+            code = refusal.code
+            raise
+        finally:
+            if asked is not None:
+                (kind, namespace, name), subresource = ref_of(asked)
+                observed = asked_of("GET" if name else "LIST", kind, namespace, name, subresource)
+                self._metrics.observe(observed, code, perf_counter() - started)
+
     def _remember(self, target: Target, request: Request) -> tuple[Target, Asked]:
         """Find out what a target means, and keep it for the next request like this."""
         asked = _asked(target, request)
@@ -213,7 +219,12 @@ class Handler:
         # Before anything is done: a client that accepts no form of the answer changes nothing.
         is_yaml = negotiate(request.headers.get("accept", ""), has_table=target.has_table).is_yaml
         if target.kind in _NEVER_STORED:
-            answer = await self._answer_unstored(target, request, user)
+            is_component = target.kind is COMPONENT_STATUS
+            answer = (
+                self._answer_component(target, self._renderer(target.kind, request))
+                if is_component
+                else await answer_review(self._api, target, request, user)
+            )
         elif target.older_version:
             answer = await self._answer_older(target, request)
         elif target.subresource in SUBRESOURCES:
@@ -254,25 +265,6 @@ class Handler:
         if is_large_body(request.body, request.headers.get("content-type", "")):
             return await self._api.long_work.run(converted_request, request, target)
         return converted_request(request, target)
-
-    async def _answer_unstored(self, target: Target, request: Request, user: User) -> Answer:
-        if target.kind is COMPONENT_STATUS:
-            return self._answer_component(target, self._renderer(target.kind, request))
-        kind, review = target.kind, REVIEWS.get(target.kind.name)
-        options = write_options(query_of(request), manager_of(request), "CreateOptions")
-        raw, warnings = await self._decoded(kind, request.body, request.headers.get("content-type", ""), options)
-        check_types(raw, kind)
-        restrict_request(self._api, target, request, raw)
-        api = self._api
-        try:
-            if review is None:
-                return await bind_named(api, target, raw)
-            await known(api, None)
-            answer = review(raw, Reviewer(user, api.now_text(), target.namespace, api.authorization, api.authenticator))
-        except ApiError as error:
-            raise error.warned(warnings) from None
-        document = {"kind": kind.name, "apiVersion": kind.api_version, **answer}
-        return json_response(document, 201, warning_headers(warnings))
 
     def _answer_component(self, target: Target, renderer: Renderer) -> Answer:
         try:
@@ -324,8 +316,10 @@ class Handler:
 
     def _options(self, target: Target, request: Request, kind: str, *, applies: bool = False) -> WriteOptions:
         """Read the options of a write, with a guard where the user's rights decide about more than the verb."""
-        options = write_options(query_of(request), manager_of(request), kind, applies=applies)
-        return with_rights(self._api, target, request.user, options)
+        user, version = request.user, target.older_version
+        query, manager = query_of(request), manager_of(request)
+        options = write_options(query, manager, kind, applies=applies, user=user, version=version)
+        return with_rights(self._api, target, user, options)
 
     async def _create(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         kind = target.kind
@@ -375,23 +369,23 @@ class Handler:
 
     async def _delete(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         options = delete_options(query_of(request), await _delete_body(self._api, request))
-        outcome = await delete(self._api, target.ref, options, requester_of(self._api, request.user))
+        outcome = await delete(self._api, target.ref, options, asking_of(self._api, target, request))
         if outcome.deleted:
             kind, stored, long_work = target.kind, outcome.stored, self._api.long_work
             is_much = is_large(stored.value)
             status = await long_work.run(deleted_status, kind, stored) if is_much else deleted_status(kind, stored)
             if status is not None:
-                return json_response(status)
+                return json_response(status, headers=warning_headers(outcome.warnings))
         return await self._written(outcome, renderer)
 
     async def _delete_collection(self, target: Target, request: Request, renderer: Renderer) -> Answer:
         query = query_of(request)
         options = delete_options(query, await _delete_body(self._api, request))
-        restricted = requester_of(self._api, request.user)
-        page = await delete_collection(
-            self._api, target.kind, target.namespace, list_options(query), options, restricted
-        )
-        return await self._page(target, renderer, page)
+        asking = asking_of(self._api, target, request)
+        kind, which = target.kind, list_options(query)
+        page, warnings = await delete_collection(self._api, kind, target.namespace, which, options, asking)
+        answer = await self._page(target, renderer, page)
+        return msgspec.structs.replace(answer, headers=(*warning_headers(warnings), *answer.headers))
 
     async def _page(self, target: Target, renderer: Renderer, page: Page) -> Answer:
         """Answer with a page: at once, or in chunks if it is long."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from time import perf_counter
 from typing import TypeVar, Unpack
+from uuid import uuid4
 
 import msgspec
 
@@ -34,24 +35,32 @@ from moorage.serve.access.authorization import Attributes, denied
 from moorage.serve.access.claim_rights import status_writer
 from moorage.serve.access.requesters import requester_of
 from moorage.serve.access.reviews import Reviewer, may_they
+from moorage.serve.admission.extended_requests import API_SERVER
+from moorage.serve.audit.annotations import collect_into
+from moorage.serve.audit.audit_log import AuditLog
+from moorage.serve.audit.events import Answered
 from moorage.serve.pki.authentication import ADMIN, User
 from moorage.serve.requests.decoding import check_kind
 from moorage.serve.requests.options import TRUST, ListOptions, WriteOptions, delete_options
 from moorage.serve.requests.request_log import LOG, REFUSALS, log_in_process
 from moorage.serve.requests.second_look import SecondLook, failed
+from moorage.serve.requests.usage_requests import ref_of, usage
 from moorage.serve.resources.objects import object_of
-from moorage.serve.verbs import subresources
+from moorage.serve.resources.served import target_of
+from moorage.serve.subresources import pods
+from moorage.serve.subresources.scale import get_scale, patch_scale, put_scale
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete, finalize
 from moorage.serve.verbs.patching import Patch, patch_object
 from moorage.serve.verbs.reading import get, list_page
 from moorage.serve.verbs.registry import WriteResult
-from moorage.serve.verbs.subresources import patch_scale, put_scale
 from moorage.serve.verbs.watching import watch
 from moorage.store.protocol import Stored, StoreError
 from moorage.telemetry.apiserver_metrics import asked_of
 from moorage.telemetry.metrics import Count, Distribution
+from moorage.usage.answers import read_path
 
 Result = TypeVar("Result")
 _MAX_ALLOWED = 10_000
@@ -67,6 +76,8 @@ _VERBS = {
     "APPLY": "patch",
     "DELETE": "delete",
 }
+#: The addresses that requests of this process come from.
+_HERE = ("127.0.0.1",)
 _READS = frozenset(("GET", "LIST", "WATCH"))
 #: What requests are counted by: verb, version, plural, subresource, whether they name an object, a namespace; the code.
 _Key = tuple[str, str, str, str, bool, bool, int]
@@ -92,15 +103,30 @@ class LoopbackClient:
         self._api, self._is_shared = api, api.store.is_shared
         self._restricted = requester_of(api, user)
         self._options = WriteOptions(
-            self.manager, validation=TRUST, restricted=self._restricted, claim_writer=status_writer(api, user)
+            self.manager,
+            validation=TRUST,
+            restricted=self._restricted,
+            claim_writer=status_writer(api, user),
+            user=user,
         )
-        self._apply_options = msgspec.structs.replace(self._options, force=True)
+        applied = {"fieldManager": self.manager, "force": "true"}
+        self._apply_options = msgspec.structs.replace(self._options, force=True, query=applied)
         self._closed = False
         self._counted: dict[_Key, tuple[Count, Distribution]] = {}
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object:
         ref = self._ref(kind, name, namespace)
         return _object(kind, await self._ask("GET", ref, lambda: get(self._api, ref)))
+
+    async def read(self, path: str) -> Raw:
+        if (asked := read_path(path)) is not None:
+            ref, subresource = ref_of(asked)
+            verb = "GET" if ref.name else "LIST"
+            return await self._ask(verb, ref, lambda: usage(self._api, asked), subresource)
+        target = target_of("GET", path.partition("?")[0], self._api.resources)
+        if target is None or target.subresource != "scale":
+            raise no_such_path()
+        return await self._ask("GET", target.ref, lambda: get_scale(self._api, target.ref), "scale")
 
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         self._check_open()
@@ -155,9 +181,9 @@ class LoopbackClient:
             return _plain(ref, scaled)
         if subresource == "finalize":
             finalized = await self._ask(
-                "PUT", ref, lambda: finalize(self._api, ref.name, _own_copy(kind, document)), subresource
+                "PUT", ref, lambda: finalize(self._api, ref.name, _own_copy(kind, document), self._options), subresource
             )
-            return _plain(ref, finalized)
+            return _plain(ref, finalized[0])
 
         def attempt() -> Awaitable[WriteResult]:
             return replace(self._api, ref, _own_copy(kind, document), self._options, subresource)
@@ -193,23 +219,24 @@ class LoopbackClient:
     async def delete(self, kind: Kind, name: str, namespace: str = "", **demands: Unpack[DeletionDemands]) -> None:
         ref = self._ref(kind, name, namespace)
         options = delete_options({}, render_delete_options(**demands) or None)
-        await self._ask("DELETE", ref, lambda: delete(self._api, ref, options, self._restricted))
+        await self._ask("DELETE", ref, lambda: delete(self._api, ref, options, self._options))
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
         ref = self._ref(KINDS.POD, name, namespace)
         self._restrict(ref, "binding")
+        options = self._options
         if not node:
             document = render_binding(namespace, name, uid, node)
-            await self._ask("POST", ref, lambda: subresources.bind(self._api, namespace, name, document), "binding")
+            await self._ask("POST", ref, lambda: pods.bind(self._api, namespace, name, document, options), "binding")
             return
         binding = Binding(metadata=ObjectMeta(name=name, uid=uid), target=ObjectReference(kind="Node", name=node))
-        await self._ask("POST", ref, lambda: subresources.bind_to(self._api, namespace, name, binding), "binding")
+        await self._ask("POST", ref, lambda: pods.bind_to(self._api, namespace, name, binding, options), "binding")
 
     async def evict(self, namespace: str, name: str, uid: str = "") -> None:
         ref = self._ref(KINDS.POD, name, namespace)
         self._restrict(ref, "eviction")
-        document = render_eviction(namespace, name, uid)
-        await self._ask("POST", ref, lambda: subresources.evict(self._api, namespace, name, document), "eviction")
+        document, options = render_eviction(namespace, name, uid), self._options
+        await self._ask("POST", ref, lambda: pods.evict(self._api, namespace, name, document, options), "eviction")
 
     def _restrict(self, ref: Ref, subresource: str) -> None:
         self._api.admission.restrict(self._restricted, Write(CREATE, *ref, subresource))
@@ -249,6 +276,9 @@ class LoopbackClient:
         """
         started = perf_counter()
         code, err = 0, ""
+        annotations: dict[str, str] = {}
+        if self._api.audit is not None:
+            collect_into(annotations)
         look = SecondLook(self._api) if self._is_shared else None
         try:
             try:
@@ -271,7 +301,10 @@ class LoopbackClient:
             raise failure from None
         finally:
             if code:  # neither cancelled nor broken
-                self._observe(verb, ref, subresource, code, perf_counter() - started, err)
+                seconds = perf_counter() - started
+                self._observe(verb, ref, subresource, code, seconds, err)
+                if self._api.audit is not None:
+                    self._note(self._api.audit, verb, ref, subresource, code, seconds, annotations)
 
     def _check_allowed(self, verb: str, ref: Ref, subresource: str) -> None:
         """Raises ApiError 403, LeaseRanOut."""
@@ -317,6 +350,19 @@ class LoopbackClient:
         if LOG.enabled(REFUSALS):
             path = "/".join(filter(None, (collection_path(kind, namespace), name, subresource)))
             log_in_process(verb, path, seconds, self.manager, code, err)
+
+    def _note(
+        self, audit: AuditLog, verb: str, ref: Ref, subresource: str, code: int, seconds: float, found: dict[str, str]
+    ) -> None:
+        """Let the audit log have a request, as if it had come over HTTP."""
+        kind, namespace, name = ref
+        path = "/".join(filter(None, (collection_path(kind, namespace), name, subresource)))
+        asked = Attributes(
+            _VERBS[verb], kind.group, kind.version, kind.plural, subresource, namespace, name, "", "", True
+        )
+        now = self._api.clock()
+        user, audit_id = self._user or API_SERVER, str(uuid4())
+        audit.note(Answered(audit_id, path, asked, user, None, _HERE, self.manager, code, now - seconds, now, found))
 
     def _count(self, key: _Key, ref: Ref) -> tuple[Count, Distribution]:
         asked = asked_of(key[0], ref.kind, ref.namespace, ref.name, key[3])

@@ -53,7 +53,10 @@ class WriteOptions(msgspec.Struct, frozen=True):
     """Options of a create, update or patch. `manager` owns the fields that it sets; `guard` checks rights.
 
     `requester` is noted in kinds that record who has created them. `restricted` is the requester, if admission plugins
-    decide by it; `claim_writer`, if its rights decide about parts of a ResourceClaim's status.
+    decide by it; `claim_writer`, if its rights decide about parts of a ResourceClaim's status. `user` makes the
+    request, by default the API server itself; `query` is what was sent, and `version` that of the resource in the path
+    if it is an older one: policies and webhooks see them. They are not asked about what `is_internal`: the API server's
+    own records, without which it could not start.
     """
 
     manager: str = "unknown"
@@ -64,6 +67,10 @@ class WriteOptions(msgspec.Struct, frozen=True):
     requester: User | None = None
     restricted: Requester | None = None
     claim_writer: StatusWriter | None = None
+    user: User | None = None
+    query: Query = {}
+    version: str = ""
+    is_internal: bool = False
 
 
 def manager_of(request: Request) -> str:
@@ -123,10 +130,12 @@ def seen_revision(query: Query) -> int | None:
     return _resource_version(query)
 
 
-def write_options(query: Query, manager: str, kind: str, *, applies: bool = False) -> WriteOptions:
+def write_options(
+    query: Query, manager: str, kind: str, *, applies: bool = False, user: User | None = None, version: str = ""
+) -> WriteOptions:
     """Read write options. `manager` is used if the query names none; `kind` is for the error's text."""
     if not query and not applies:
-        return WriteOptions(manager)
+        return WriteOptions(manager, user=user, version=version)
     named = query.get("fieldManager", "")
     validation = query.get("fieldValidation", "") or WARN
     force = _boolean(query, "force")
@@ -139,11 +148,22 @@ def write_options(query: Query, manager: str, kind: str, *, applies: bool = Fals
     if validation not in (STRICT, WARN, IGNORE):
         errors.append(not_supported("fieldValidation", validation, ("", IGNORE, STRICT, WARN)))
     _refuse(kind, errors)
-    return WriteOptions(named or manager, "dryRun" in query and bool(query["dryRun"]), validation, force)
+    return WriteOptions(
+        named or manager,
+        "dryRun" in query and bool(query["dryRun"]),
+        validation,
+        force,
+        user=user,
+        query=query,
+        version=version,
+    )
 
 
 def delete_options(query: Query, body: Raw | None) -> DeleteOptions:
-    """Read delete options from the body, if there is one, or else the query. Raises ApiError."""
+    """Read delete options from the body, or else from the query: `dryRun` there means nothing beside a body.
+
+    Raises ApiError.
+    """
     document: Raw = dict(body) if body else {}
     if not body:
         for name, value in (
@@ -153,10 +173,10 @@ def delete_options(query: Query, body: Raw | None) -> DeleteOptions:
         ):
             if value is not None and value != "":
                 document[name] = value
+        if query.get("dryRun"):
+            document["dryRun"] = query["dryRun"].split(",")
     elif body.get("kind", "DeleteOptions") != "DeleteOptions":
         raise bad_request(f"the body of a delete is a DeleteOptions, not a {body['kind']}")
-    if query.get("dryRun") and not document.get("dryRun"):
-        document["dryRun"] = query["dryRun"].split(",")
     return read_delete_options(document)
 
 

@@ -195,7 +195,8 @@ def field_numbers(view: type[View], message: str) -> Iterator[tuple[int, str]]:
 
 
 def _declared_fields(view: type[View]) -> list[str]:
-    names = view.__struct_encode_fields__
+    both = zip(view.__struct_fields__, view.__struct_encode_fields__, strict=True)
+    names = [in_json for name, in_json in both if name not in view.internal]
     return [name for name in names if not (issubclass(view, TypeMeta) and name in ("apiVersion", "kind"))]
 
 

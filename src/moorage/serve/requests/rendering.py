@@ -8,6 +8,7 @@ transformers.
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from moorage.client.protocol import Object, Raw, WatchEvent
 from moorage.model.api_error import ApiError, not_acceptable
 from moorage.model.kinds import CustomKind, Kind
-from moorage.model.text.patterns import whole
+from moorage.model.text.patterns import anywhere, whole
 from moorage.model.text.readers import reads_text
 from moorage.model.text.remembering import remember_short
 from moorage.serve.custom.served_kind import ServedKind
@@ -100,8 +101,9 @@ def _offers(accept: str) -> list[tuple[str, dict[str, str]]]:
 
 #: Bytes that are decoded, and made what a custom kind's schema says, in some milliseconds.
 _MUCH_TO_DECODE = 32 * 1024
-_MAX_WARNING_LENGTH = 4096
-_MAX_WARNING_BYTES = 16 * 1024
+#: Characters of all warnings of an answer, and of each of them if they are more.
+_MAX_WARNINGS, _MAX_WARNING = 4096, 256
+_has_control_characters = anywhere(r"[\x00-\x1f\x7f-\x9f]")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -238,12 +240,24 @@ def as_yaml(response: Response) -> Response:
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Warning headers: each text once, of limited length and total size."""
-    headers, room = [], _MAX_WARNING_BYTES
-    for text in dict.fromkeys(warnings):
-        quoted = text[:_MAX_WARNING_LENGTH].replace("\\", "\\\\").replace('"', '\\"')
-        room -= len(quoted)
-        if room < 0:
-            break
-        headers.append(("Warning", f'299 - "{quoted}"'))
-    return tuple(headers)
+    """Warning headers: each text once, none with control characters. If all are too long together, each is cut short.
+
+    Kubernetes: WithWarningRecorder of endpoints/filters.
+    """
+    texts = [text for text in dict.fromkeys(warnings) if text and not _has_control_characters(text)]
+    if sum(map(len, texts)) > _MAX_WARNINGS:
+        texts = _shortened(texts)
+    return tuple(("Warning", f'299 - "{_quoted(text)}"') for text in texts)
+
+
+def _shortened(texts: list[str]) -> list[str]:
+    """Cut texts short, and leave out those that come after the limit is reached all the same."""
+    totals = list(accumulate(map(len, texts)))
+    first = next(place for place, total in enumerate(totals) if total > _MAX_WARNINGS)
+    shortened = [text[:_MAX_WARNING] for text in texts]
+    totals = list(accumulate(map(len, shortened)))
+    return [text for place, text in enumerate(shortened) if place <= first or totals[place - 1] < _MAX_WARNINGS]
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

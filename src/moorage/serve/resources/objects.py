@@ -137,6 +137,15 @@ def decode(kind: Kind, stored: Stored) -> Raw:
     return from_core(raw) if is_renamed(kind) else raw
 
 
+def decode_as_stored(kind: Kind, stored: Stored) -> Raw:
+    """Return a document in the version in which it is stored, if a webhook would have to convert it."""
+    if not kind.is_converted:
+        return decode(kind, stored)
+    raw: Raw = _decode(stored.value)
+    raw["metadata"]["resourceVersion"] = str(stored.revision)
+    return raw
+
+
 def _is_other_form(kind: ServedKind, stored: Stored) -> bool:
     """Return whether an object is stored in another version, or by another schema, than it is served in."""
     return not kind.is_stored or stored.revision < kind.since

@@ -5,8 +5,9 @@ discovery, is kept until it changes. Kubernetes: the installed API groups, the C
 request info resolver.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from moorage.admit.metadata import path_segment_errors
@@ -84,8 +85,11 @@ def resources(gates: GateSet) -> dict[tuple[str, str, str], Kind]:
 class Resources:
     """What one API server serves, in the order of discovery. Custom kinds come and go."""
 
-    def __init__(self, gates: GateSet) -> None:
-        self.gates = gates
+    def __init__(
+        self, gates: GateSet, beside: Mapping[str, Mapping[str, Sequence[Kind]]] = MappingProxyType({})
+    ) -> None:
+        """`beside` are the groups, versions and kinds that discovery lists, and whose paths others answer."""
+        self.gates, self._beside = gates, beside
         self._built_in = resources(gates)
         self._custom: dict[str, tuple[CustomKind, ...]] = {}
         self._remembered: dict[Hashable, Any] = {}
@@ -143,6 +147,9 @@ class Resources:
         groups: dict[str, dict[str, list[Kind]]] = {}
         for (group, version, _), kind in self.table.items():
             groups.setdefault(group, {}).setdefault(version, []).append(kind)
+        for group, versions in self._beside.items():
+            if group not in groups:
+                groups[group] = {version: list(kinds) for version, kinds in versions.items()}
         return groups
 
     def remembered(self, key: Hashable, make: Callable[[], Made]) -> Made:

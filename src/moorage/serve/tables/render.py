@@ -11,13 +11,14 @@ from typing import Literal
 from moorage.model.kinds import Kind
 from moorage.serve.custom.columns import table_of_custom
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.tables import network_and_access, plain, workloads
+from moorage.serve.tables import network_and_access, plain, usage, workloads
 from moorage.serve.tables.columns import NAME_AND_AGE, UNKNOWN, Ages, Cells, Raw, Table, Tables
 
 TABLES: Tables = {
     **plain.TABLES,
     **workloads.TABLES,
     **network_and_access.TABLES,
+    **usage.TABLES,
 }
 
 

@@ -5,7 +5,7 @@ pods share, and travels with each of them as `Stored.template`; `PodTemplates` i
 a template gives out is shared: it must not be modified. Kubernetes: no counterpart.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -173,7 +173,7 @@ class PodTemplates:
         self,
         admit: Callable[[Raw, Request, str], Admitted],
         still_admits: Callable[[Kind, Raw], bool] = lambda kind, raw: True,
-        generation: Callable[[], int] = lambda: 0,
+        generation: Callable[[], Hashable] = lambda: 0,
         limit: int = 4096,
     ) -> None:
         self._admit = admit
@@ -217,18 +217,31 @@ class PodTemplates:
         self._forget_outdated()
         if like is None:
             like = self.likeness(raw, request.namespace, manager)
-        template = self._known.pop(like.fingerprint, None)
-        if template is not None:
-            self._known[like.fingerprint] = template
-            if like.keys:
-                template.keys = like.keys
-            name = _final_name(raw["metadata"], request)
-            if name and not dns1123_subdomain_errors(name) and self._still_admits(KINDS.POD, template.object):
-                return template.named(name, request), template
+        known = self.admit_known(raw, request, like)
+        if known is not None:
+            return known
         admitted = self._admit(raw, request, manager)
-        if template is None:
+        if like.fingerprint not in self._known:
             self.learn(like, admitted)
         return admitted, None
+
+    def admit_known(self, raw: Raw, request: Request, like: Likeness) -> tuple[Admitted, PodTemplate] | None:
+        """Admit a pod of a template that is known; None if there is none, or the pod is to be admitted on its own."""
+        template = self._known.pop(like.fingerprint, None)
+        if template is None:
+            return None
+        self._known[like.fingerprint] = template
+        if like.keys:
+            template.keys = like.keys
+        name = _final_name(raw["metadata"], request)
+        if name and not dns1123_subdomain_errors(name) and self._still_admits(KINDS.POD, template.object):
+            return template.named(name, request), template
+        return None
+
+    @property
+    def generation(self) -> Hashable:
+        """Grows with what answers depend on that are kept."""
+        return self._generation()
 
     def knows(self, like: Likeness) -> bool:
         self._forget_outdated()

@@ -1,12 +1,15 @@
 """Issue tokens of service accounts, which may be bound to a pod, a Secret or a node, and review tokens.
 
 Reviews are created and never stored. Kubernetes: TokenREST of pkg/registry/core/serviceaccount, the REST storage of
-tokenreviews. Differs: validating admission sees no TokenRequest.
+tokenreviews.
 """
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
+from moorage.admit.extension.attributes import CREATE
+from moorage.admit.extension.extended_request import ExtendedRequest
 from moorage.admit.messages.rejections import invalid_status, read_request
 from moorage.admit.raw import Raw
 from moorage.model.api_error import ApiError, bad_request, failure
@@ -16,35 +19,53 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import BoundObjectReference, TokenRequest, TokenReview
 from moorage.serve.access.requesters import restrict_request
 from moorage.serve.access.reviews import Reviewer, shown_user
+from moorage.serve.admission.extended_requests import extended_request
 from moorage.serve.http.messages import Request, Response
 from moorage.serve.pki.authentication import account_user_name
 from moorage.serve.requests.decoding import decode_object
-from moorage.serve.requests.options import query_of, write_options
+from moorage.serve.requests.options import WriteOptions, query_of, write_options
 from moorage.serve.requests.rendering import json_response, warning_headers
 from moorage.serve.resources.objects import decode
 from moorage.serve.resources.served import Target, check_segment
 from moorage.serve.tokens.claims import KubernetesClaim, ObjectClaim, TokenClaims
 from moorage.serve.tokens.service_accounts import BadToken
 from moorage.serve.verbs.api import Api
+from moorage.serve.verbs.extended_writes import carried_out, remarked
 from moorage.serve.verbs.reading import get
 
 _HOUR = 3600
+_PLAIN = WriteOptions()
 _MIN_SECONDS, _MAX_SECONDS = 600, 1 << 32
 #: What kubelets ask for the tokens of pods: a year is granted, because old clients read the file only once.
 _PROJECTED_SECONDS, _EXTENDED_SECONDS = 3607, 365 * 24 * 3600
 
 
 async def answer_token_request(api: Api, target: Target, request: Request, manager: str) -> Response:
-    options = write_options(query_of(request), manager, "CreateOptions")
+    options = write_options(query_of(request), manager, "CreateOptions", user=request.user)
     content_type = request.headers.get("content-type", "")
     raw, warnings = decode_object(request.body, content_type, TOKEN_REQUEST, options.validation)
     restrict_request(api, target, request, raw)
-    answer, more = await request_token(api, target.namespace, target.name, raw)
+    answer, more = await request_token(api, target.namespace, target.name, raw, options)
     return json_response(answer, 201, headers=warning_headers([*warnings, *more]))
 
 
-async def request_token(api: Api, namespace: str, name: str, document: Raw) -> tuple[Raw, list[str]]:
+async def request_token(
+    api: Api, namespace: str, name: str, document: Raw, options: WriteOptions = _PLAIN
+) -> tuple[Raw, Sequence[str]]:
     """Return the TokenRequest with its token, and warnings. Raises ApiError."""
+    kind = KINDS.SERVICE_ACCOUNT
+    extended = extended_request(api.admission, CREATE, kind, namespace, name, "token", options)
+    if extended is None:
+        return await _answer(api, namespace, name, document, None)
+    asked = {"metadata": {}, **document}
+    document = await remarked(api, extended, carried_out(api, extended.change(asked, None)))
+    answer, warnings = await remarked(api, extended, _answer(api, namespace, name, document, extended))
+    return answer, [*extended.warnings, *warnings]
+
+
+async def _answer(
+    api: Api, namespace: str, name: str, document: Raw, extended: ExtendedRequest | None
+) -> tuple[Raw, list[str]]:
     request = _read(document)
     metadata, settings = request.metadata, api.tokens.settings
     for field, found, path in (("name", metadata.name, name), ("namespace", metadata.namespace, namespace)):
@@ -60,6 +81,9 @@ async def request_token(api: Api, namespace: str, name: str, document: Raw) -> t
     audiences = request.spec.audiences or settings.api_audiences
     seconds = _HOUR if request.spec.expirationSeconds is None else request.spec.expirationSeconds
     _check_seconds(seconds)
+    if extended is not None:
+        metadata_now = {**document["metadata"], "name": name, "namespace": namespace}
+        await carried_out(api, extended.check({**document, "metadata": metadata_now}, None))
     now, warnings = api.clock(), list[str]()
     bound = await _bound(api, namespace, name, request.spec.boundObjectRef)
     if 0 < settings.max_seconds < seconds:

@@ -4,11 +4,13 @@ The rules of each kind are in `moorage.admit.subresources.deletion`. Kubernetes:
 DeleteCollection, the finalize subresource of namespaces.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from moorage.admit.attributes import DELETE, Write
+from moorage.admit.attributes import DELETE, UPDATE, Write
+from moorage.admit.extension.extended_request import ExtendedRequest
+from moorage.admit.extension.steps import Steps
 from moorage.admit.not_admitted import check_types
 from moorage.admit.plugins.priority import check_priority_class_deletion
 from moorage.admit.plugins.standard import check_namespace_deletion
@@ -20,29 +22,45 @@ from moorage.model.api_error import ApiError, not_found, stale
 from moorage.model.kinds import KINDS, Kind, Ref
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.request import DeleteOptions
+from moorage.serve.admission.extended_requests import complete_options, extended_deletion, extended_request
 from moorage.serve.admission.service_claims import claims_held
 from moorage.serve.requests.long_work import in_slices, is_large
-from moorage.serve.requests.options import ListOptions
-from moorage.serve.resources.objects import cached_view, decode, key_of, name_in, namespace_in
+from moorage.serve.requests.options import ListOptions, WriteOptions
+from moorage.serve.resources.objects import cached_view, decode, decode_as_stored, key_of, name_in, namespace_in
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import Changed, change, check_name, expected_revision
+from moorage.serve.verbs.changing import Changed, extended_change
+from moorage.serve.verbs.extended_writes import carried_out, remarked
 from moorage.serve.verbs.reading import Page, list_page
-from moorage.serve.verbs.registry import Registry, WriteResult, admitted
+from moorage.serve.verbs.registry import Registry, WriteResult, admitted, as_read
+from moorage.serve.verbs.written_metadata import check_name, expected_revision
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 _TRIES = 100
+_PLAIN = WriteOptions()
 
 #: Looks at an object before it is deleted, and raises ApiError if it must not be.
 Check = Callable[[Raw], None]
 
 
-async def delete(api: Registry, ref: Ref, options: DeleteOptions, restricted: Requester | None = None) -> WriteResult:
-    """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted."""
+async def delete(api: Registry, ref: Ref, options: DeleteOptions, asking: WriteOptions = _PLAIN) -> WriteResult:
+    """Delete an object. Raises ApiError: 404, 409 for failed preconditions, 403 for objects that may not be deleted.
+
+    `asking` says who deletes it.
+    """
     if ref.kind is KINDS.NAMESPACE:
         check_namespace_deletion(ref.name)
     elif ref.kind is KINDS.PRIORITY_CLASS:
         check_priority_class_deletion(ref.name)
-    return await _delete(api, ref, options, _restriction(api, restricted, ref))
+    extended = extended_deletion(api.admission, ref, options, asking)
+    deletion = _delete(api, ref, options, _restriction(api, asking.restricted, ref), extended)
+    if extended is None:
+        return await deletion
+    return (await remarked(api, extended, deletion))._replace(warnings=extended.warnings)
+
+
+async def delete_unasked(api: Registry, ref: Ref, options: DeleteOptions) -> WriteResult:
+    """Delete an object about which admission was asked already, or is not asked."""
+    return await _delete(api, ref, options, None, None)
 
 
 def _restriction(api: Registry, restricted: Requester | None, ref: Ref) -> Check | None:
@@ -53,7 +71,9 @@ def _restriction(api: Registry, restricted: Requester | None, ref: Ref) -> Check
     return lambda old: api.admission.restrict(restricted, Write(DELETE, kind, namespace, name, old=old))
 
 
-async def _delete(api: Registry, ref: Ref, options: DeleteOptions, check: Check | None) -> WriteResult:
+async def _delete(
+    api: Registry, ref: Ref, options: DeleteOptions, check: Check | None, extended: ExtendedRequest | None
+) -> WriteResult:
     kind, namespace, name = ref
     key = key_of(kind, namespace, name)
     if options.dryRun:
@@ -62,12 +82,13 @@ async def _delete(api: Registry, ref: Ref, options: DeleteOptions, check: Check 
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(kind, name)
-        if api.is_busy and is_large(stored.value):
-            deletion, value = await api.long_work.run(_decided, api, kind, stored, options, check)
-        else:
-            deletion, value = _decided(api, kind, stored, options, check)
+        takes_long = api.is_busy and is_large(stored.value)
+        read = stored if extended is None else await as_read(api, kind, stored)
+        steps = _decided(api, kind, stored, read, options, check, extended)
+        deletion, value = await carried_out(api, steps, takes_long=takes_long)
         try:
-            return await _carry_out(api, kind, stored, deletion, value, bool(options.dryRun))
+            result = await _carry_out(api, kind, stored, deletion, value, bool(options.dryRun))
+            return result if result.deleted else result._replace(stored=await as_read(api, kind, result.stored))
         except RevisionMismatch as mismatch:
             stored = mismatch.found
         except KeyMissing:
@@ -76,10 +97,20 @@ async def _delete(api: Registry, ref: Ref, options: DeleteOptions, check: Check 
 
 
 def _decided(
-    api: Registry, kind: Kind, stored: Stored, options: DeleteOptions, check: Check | None
-) -> tuple[Deletion, Any]:
-    """Return what the deletion of an object means, and the value to store if it is changed first."""
-    document = api.values.decode(kind, stored)
+    api: Registry,
+    kind: Kind,
+    stored: Stored,
+    read: Stored,
+    options: DeleteOptions,
+    check: Check | None,
+    extended: ExtendedRequest | None,
+) -> Steps[tuple[Deletion, Any]]:
+    """Return what the deletion of an object means, and the value to store if it is changed first.
+
+    `read` is the object in the version in which policies and webhooks see it.
+    """
+    # What a webhook would have to convert can be deleted without it.
+    document = decode_as_stored(kind, stored) if kind.is_converted else api.values.decode(kind, stored)
     if check is not None:
         check_preconditions(kind, document, options.preconditions, str(stored.revision))
         check(document)
@@ -91,6 +122,10 @@ def _decided(
         str(stored.revision),
         collects_garbage=api.collects_garbage,
     )
+    if extended is not None and (deletion.changed or deletion.removes):
+        if extended.attributes.name:  # not those of a collection, which are the same for all of its objects
+            complete_options(extended.attributes, kind, document, deletion)
+        yield from extended.deletion(api.values.decode(kind, read) if kind.is_converted else document)
     is_written = deletion.changed and not deletion.removes
     return deletion, api.values.encode(kind, deletion.object) if is_written else None
 
@@ -120,27 +155,37 @@ async def _carry_out(
 
 
 async def delete_collection(
-    api: Api,
-    kind: Kind,
-    namespace: str,
-    which: ListOptions,
-    options: DeleteOptions,
-    restricted: Requester | None = None,
-) -> Page:
-    """Delete all selected objects, and return them; those that are gone meanwhile are skipped.
+    api: Api, kind: Kind, namespace: str, which: ListOptions, options: DeleteOptions, asking: WriteOptions | None = None
+) -> tuple[Page, Sequence[str]]:
+    """Delete all selected objects, and return them, and warnings; those that are gone meanwhile are skipped.
 
-    Plugins that decide by the requester see no names, as in Kubernetes, so that they do not find the pods of a node.
+    Plugins, policies and webhooks see no names, as in Kubernetes, so that plugins do not find the pods of a node.
+    Without anyone who asks, the server cleans up, which it is not refused.
     """
     page = await list_page(api, kind, namespace, which)
-    check = _restriction(api, restricted, Ref(kind, namespace, ""))
+    if asking is None:
+        await _delete_all(api, kind, page, options, None, None)
+        return page, ()
+    ref = Ref(kind, namespace, "")
+    check = _restriction(api, asking.restricted, ref)
+    extended = extended_deletion(api.admission, ref, options, asking)
+    if extended is None:
+        await _delete_all(api, kind, page, options, check, None)
+        return page, ()
+    await remarked(api, extended, _delete_all(api, kind, page, options, check, extended))
+    return page, extended.warnings
+
+
+async def _delete_all(
+    api: Api, kind: Kind, page: Page, options: DeleteOptions, check: Check | None, extended: ExtendedRequest | None
+) -> None:
     async for _, item in in_slices(page.items):
-        where = namespace_in(kind, item.key)
+        ref = Ref(kind, namespace_in(kind, item.key), name_in(item.key))
         try:
-            await _delete(api, Ref(kind, where, name_in(item.key)), options, check)
+            await _delete(api, ref, options, check, extended)
         except ApiError as error:
             if error.code != 404:
                 raise
-    return page
 
 
 def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
@@ -158,13 +203,21 @@ def deleted_status(kind: Kind, stored: Stored) -> Raw | None:
     }
 
 
-async def finalize(api: Registry, name: str, raw: Raw, *, dry_run: bool = False) -> Raw:
-    check_types(raw, KINDS.NAMESPACE)
+async def finalize(api: Registry, name: str, raw: Raw, options: WriteOptions = _PLAIN) -> tuple[Raw, Sequence[str]]:
+    """Replace the finalizers of a namespace; return it, and warnings. Raises ApiError."""
+    kind = KINDS.NAMESPACE
+    check_types(raw, kind)
     check_name(raw["metadata"], name)
-    expected = expected_revision(KINDS.NAMESPACE, name, raw)
+    expected = expected_revision(kind, name, raw)
+    extended = extended_request(api.admission, UPDATE, kind, "", name, "finalize", options)
 
-    def make(old: Raw, old_view: Any) -> Changed:
-        return Changed(admitted(finalize_namespace(copy_document(raw), old, api.gates)), expected)
+    def make(old: Raw, old_view: Any) -> Steps[Changed]:
+        new = copy_document(raw)
+        if extended is None:
+            return Changed(admitted(finalize_namespace(new, old, api.gates)), expected)
+        new = yield from extended.change(new, old)
+        result = finalize_namespace(new, old, api.gates)
+        return Changed(admitted((yield from extended.checked(result, old))), expected)
 
-    outcome = await change(api, Ref(KINDS.NAMESPACE, "", name), make, dry_run=dry_run)
-    return api.values.decode(KINDS.NAMESPACE, outcome.stored)
+    outcome = await extended_change(api, Ref(kind, "", name), make, extended, dry_run=options.dry_run)
+    return api.values.decode(kind, outcome.stored), outcome.warnings

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from moorage.admit.attributes import UPDATE, Write
+from moorage.admit.extension.extended_request import ExtendedRequest
+from moorage.admit.extension.steps import Steps
 from moorage.admit.kinds.devices.claim_rights import may_write_all, status_check
 from moorage.admit.messages.rejections import invalid_status
 from moorage.admit.raw import copy_document
@@ -18,15 +20,17 @@ from moorage.custom.objects.embedded import MalformedError
 from moorage.model.api_error import ApiError, bad_request, failure, unsupported_media_type
 from moorage.model.field_error import invalid
 from moorage.model.go.quoting import go_quote
+from moorage.model.go.type_meta import type_meta_complaint
 from moorage.model.kinds import KINDS, Kind, Ref
+from moorage.model.patch.json_patch import apply_json_patch, apply_merge_patch, copies_values, unknown_operation_fields
+from moorage.model.patch.patch_error import PatchError, go_value, not_decoded, refusal
+from moorage.model.patch.strategic_merge import apply_strategic_merge
 from moorage.model.schema.known_fields import MAX_STRICT_ERRORS, kept_part, unknown_fields
 from moorage.model.schema.merge_schema import StructType, schema_of
 from moorage.model.text.documents import DuplicateField
+from moorage.serve.admission.extended_requests import extended_request
 from moorage.serve.apply.managed_fields import apply_patch, check_to_apply
 from moorage.serve.custom.served_kind import ServedKind
-from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch, copies_values, unknown_operation_fields
-from moorage.serve.patch.patch_error import PatchError, go_value, not_decoded, refusal
-from moorage.serve.patch.strategic_merge import apply_strategic_merge
 from moorage.serve.requests.decoding import (
     check_custom_type,
     check_kind,
@@ -34,28 +38,24 @@ from moorage.serve.requests.decoding import (
     media_type,
     read_yaml,
     repeated_fields,
-    wrong_type_field,
 )
 from moorage.serve.requests.long_work import is_large
 from moorage.serve.requests.options import IGNORE, STRICT, TRUST, WriteOptions
 from moorage.serve.resources.objects import cached_view, encode, key_of
 from moorage.serve.templates.claim_names import ClaimNames, learn_names, read_claim_names, with_names
 from moorage.serve.templates.claim_writes import claim_write, with_reservation
-from moorage.serve.verbs.changing import (
-    Change,
-    Changed,
-    admit_change,
-    change,
+from moorage.serve.verbs.changing import Admitting, Change, Changed, admit_change, change, extended_change
+from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.registry import Registry, WriteResult
+from moorage.serve.verbs.weight import has_much_cel
+from moorage.serve.verbs.written_metadata import (
     check_name,
     check_namespace,
-    create,
     expected_revision,
     name_owners_once,
     refuse_unknown_uid,
     revision_required,
 )
-from moorage.serve.verbs.registry import Registry, WriteResult
-from moorage.serve.verbs.weight import has_much_cel
 from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 PATCHES = JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, APPLY = tuple(patch_type.value for patch_type in PatchType)
@@ -103,15 +103,23 @@ async def patch_object(
         warnings = duplicate_warnings(patch.duplicates, options.validation)
         return await _apply(api, ref, patch, options, subresource, warnings)
 
-    def make(old: Raw, old_view: Any) -> Changed:
+    extended = extended_request(api.admission, UPDATE, kind, ref.namespace, ref.name, subresource, options)
+
+    def make(old: Raw, old_view: Any) -> Steps[Changed]:
         new = patched(old, patch, schema_of(kind))
         new, warnings = check_patched(new, patch, kind, options.validation)
+        if extended is not None:
+            extended.warn(warnings)
+            warnings = []
         try:
-            changed = _admit(api, ref, new, old, options, subresource, old_view)
+            changed = yield from _admit(api, ref, new, old, options, subresource, old_view, extended)
         except ApiError as error:
             raise error.warned(warnings) from None
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
+    if extended is not None:
+        takes_long = patch.is_large or (api.is_busy and has_much_cel(kind, patch.document))
+        return await extended_change(api, ref, make, extended, dry_run=options.dry_run, takes_long=takes_long)
     is_plain = api.values.are_json and not options.dry_run and not patch.duplicates and not patch.is_large
     if kind is KINDS.POD and subresource == "status" and patch.patch_type == STRATEGIC_MERGE and is_plain:
         claims = read_claim_names(patch.document)
@@ -174,8 +182,8 @@ async def _name_claims(api: Registry, ref: Ref, claims: ClaimNames, manager: str
 def _learning(kind: Kind, make: Change, stored: Stored, learn: Callable[[Stored, Raw], None]) -> Change:
     """Return a change that is remembered before it is written: others like it are on their way already."""
 
-    def make_and_learn(old: Raw, old_view: Any) -> Changed:
-        changed = make(old, old_view)
+    def make_and_learn(old: Raw, old_view: Any) -> Steps[Changed]:
+        changed = yield from make(old, old_view)
         document, view = changed.admitted.object, changed.admitted.view
         is_of_stored = old["metadata"]["resourceVersion"] == str(stored.revision)
         if is_of_stored and view is not None and not changed.warnings and not changed.admitted.warnings:
@@ -218,12 +226,17 @@ async def _apply(
             if error.reason != "AlreadyExists":
                 raise  # else another client was faster, and this is a change of its object
 
-    def make(old: Raw, old_view: Any) -> Changed:
+    extended = extended_request(api.admission, UPDATE, kind, namespace, name, subresource, options)
+    if extended is not None:
+        extended.warn(warnings)
+        warnings = ()
+
+    def make(old: Raw, old_view: Any) -> Steps[Changed]:
         new = apply_patch(old, patch, kind, options.manager, force, subresource, api.now_text())
-        changed = _admit(api, ref, new, old, options, subresource, old_view, is_owned=True)
+        changed = yield from _admit(api, ref, new, old, options, subresource, old_view, extended, is_owned=True)
         return changed._replace(warnings=[*warnings, *changed.warnings])
 
-    return await change(api, ref, make, dry_run=options.dry_run, takes_long=takes_long)
+    return await extended_change(api, ref, make, extended, dry_run=options.dry_run, takes_long=takes_long)
 
 
 def duplicate_warnings(duplicates: Sequence[str], validation: str) -> Sequence[str]:
@@ -286,10 +299,8 @@ def _coerce(raw: Raw, kind: ServedKind) -> list[str]:
 
 def _check_has_kind(raw: Raw) -> None:
     """Raise ApiError 422 for a patched document whose kind cannot be told."""
-    why = ""
-    if (wrong := wrong_type_field(raw)) is not None:
-        why = wrong
-    elif not raw.get("kind"):
+    why = type_meta_complaint(raw)
+    if not why and not raw.get("kind"):
         why = f"Object 'Kind' is missing in '{_encode_sorted(raw).decode()}'"
     if why:
         raise wrong_patch(_encode_sorted(raw).decode(), why)
@@ -342,8 +353,9 @@ def _admit(
     options: WriteOptions,
     subresource: str,
     old_view: Any,
+    extended: ExtendedRequest | None,
     is_owned: bool = False,
-) -> Changed:
+) -> Steps[Changed]:
     kind, namespace, name = ref
     if type(kind) is ServedKind:
         _check_has_kind(new)
@@ -365,11 +377,15 @@ def _admit(
     # A patch that says nothing of the revision leaves the old one: it is meant for whichever is there.
     is_same = new["metadata"].get("resourceVersion") == old["metadata"]["resourceVersion"]
     expected = None if is_same else expected_revision(kind, name, new)
-    if options.guard is not None:
+    if options.guard is not None and extended is None:
         options.guard.check_change(ref, new, old)
     api.admission.restrict(options.restricted, Write(UPDATE, kind, namespace, name, subresource, new, old))
     manager = None if is_owned else options.manager
     repeated = name_owners_once(new["metadata"], is_patch=True)
     check = status_check(kind, subresource, options.claim_writer, "patch", api.gates)
-    changed = admit_change(api, ref, new, old, expected, manager, subresource, old_view, check)
+    if extended is not None:
+        extended.warn(repeated)
+        repeated = []
+    how = Admitting(manager, subresource, check, options.guard, extended)
+    changed = yield from admit_change(api, ref, new, old, expected, old_view, how)
     return changed._replace(warnings=repeated)

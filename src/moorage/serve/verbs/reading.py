@@ -16,7 +16,7 @@ from moorage.serve.requests.options import EXACT, ListOptions
 from moorage.serve.resources.objects import key_of, prefix_of
 from moorage.serve.resources.selector_parameters import Selection, compile_selection
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.registry import Registry
+from moorage.serve.verbs.registry import Registry, as_read
 from moorage.store.protocol import Compacted, FutureRevision, Listing, Stored
 
 _CONTINUE_EXPIRED = (
@@ -55,7 +55,7 @@ async def get(api: Registry, ref: Ref, revision: int | None = None) -> Stored:
     stored = await api.store.get(key_of(kind, namespace, name))
     if stored is None:
         raise not_found(kind, name)
-    return stored
+    return await as_read(api, kind, stored)
 
 
 async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) -> Page:
@@ -70,13 +70,14 @@ async def list_page(api: Api, kind: Kind, namespace: str, options: ListOptions) 
             raise _expired_token(prefix, after)
     if selection.name and selection.is_only_name and namespace and not after:
         stored = await api.store.get(key_of(kind, namespace, selection.name))
-        return Page([stored] if stored is not None else [], api.store.revision)
+        return Page([await as_read(api, kind, stored)] if stored is not None else [], api.store.revision)
     try:
         if selection.is_everything:
             if not options.limit:
                 await next_turn()  # for all objects of a kind it takes some milliseconds
             listing = await api.store.list(prefix, revision=revision, limit=options.limit, after=after)
-            return _page(prefix, listing, listing.items, listing.remaining, options, counted=True)
+            items = list(await api.in_version(kind, listing.items)) if kind.is_converted else listing.items
+            return _page(prefix, listing, items, listing.remaining, options, counted=True)
         return await _search(api, kind, prefix, revision, after, selection, options)
     except Compacted as gone:
         if options.continues:
@@ -95,7 +96,8 @@ async def _search(
         await next_turn()
         listing = await api.store.list(prefix, revision=revision, limit=step, after=after)
         revision = listing.revision
-        async for number, stored in in_slices(listing.items):
+        items = await api.in_version(kind, listing.items) if kind.is_converted else listing.items
+        async for number, stored in in_slices(items):
             if selection.wants_stored(kind, stored):
                 found.append(stored)
                 if len(found) == options.limit:

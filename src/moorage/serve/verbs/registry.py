@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from moorage.admit.admission import Admitted, Rejected
 from moorage.admit.chain import Admission
+from moorage.admit.extension.extended_request import ExtendedRequest
+from moorage.admit.extension.remarks import Remarks
+from moorage.admit.extension.steps import Answer, Call, not_answered
 from moorage.admit.kinds.devices.claim_rights import AuthorizeChange
 from moorage.admit.not_admitted import NotAdmitted, check_types
 from moorage.admit.objects_world import ObjectsWorld
@@ -23,7 +26,7 @@ from moorage.admit.requester import Requester
 from moorage.admit.subresources.pod_parts import POD_PARTS
 from moorage.admit.subresources.status_update import APPROVAL, admit_approval, admit_status
 from moorage.model import generated_names
-from moorage.model.api_error import ApiError, failure
+from moorage.model.api_error import ApiError, failure, internal
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 from moorage.serve.apply.managed_fields import on_create, on_update
@@ -34,7 +37,7 @@ from moorage.serve.resources.objects import decode, encode
 from moorage.serve.templates.claims import ClaimTemplates
 from moorage.serve.templates.nodes import NodeTemplates
 from moorage.serve.templates.pods import Likeness, ObjectTemplate, PodTemplates
-from moorage.store.protocol import Stored, WritableStore
+from moorage.store.protocol import ClaimTaken, Stored, WritableStore
 
 Raw = dict[str, Any]
 Result = TypeVar("Result")
@@ -118,11 +121,13 @@ class Registry:
 
     `is_busy`: other clients wait for the same thread, so what takes long is done in another. `tracks_owners`: writes
     note in managedFields who set which field. `copies_new`: documents of new objects stay as they are.
+    `keeps_internal`: fields that the API does not have are not dropped.
     """
 
     is_busy = True
     tracks_owners = True
     copies_new = False
+    keeps_internal = False
     values: Values = JsonValues()
 
     def __init__(
@@ -149,7 +154,7 @@ class Registry:
         self.new_uid = new_uid or partial(generated_names.new_uid, _random)
         self.new_suffix = new_suffix or partial(generated_names.new_suffix, _random.random)
         self._second, self._second_text = -1, ""
-        self.templates = PodTemplates(self._admit_pod, admission.still_admits, lambda: directory.generation)
+        self.templates = PodTemplates(self._admit_pod, admission.still_admits, self._generation)
         self.node_templates = NodeTemplates(self._admit_node)
         self.claim_templates = ClaimTemplates(self._admit_claim, admission.still_admits, lambda: directory.generation)
 
@@ -165,8 +170,29 @@ class Registry:
         await self.store.catch_up()
         return self.store.peek(stored.key)
 
+    async def wait_for_holder(self, taken: ClaimTaken, tries_left: int) -> None:
+        """Wait until admission knows of the Service that has an address or port, to choose another or to refuse it."""
+        if not tries_left:
+            raise internal(f"{taken}, though no Service has it")
+        await self.store.catch_up()
+
+    async def answer(self, calls: Sequence[Call]) -> Sequence[Answer]:
+        """Call webhooks, all at the same time. Here, none is called."""
+        return not_answered(calls)
+
+    def note(self, extended: ExtendedRequest) -> None:
+        """Take in what policies and webhooks remarked on a request that has been answered."""
+
     async def wrote(self, kind: Kind) -> None:
         """Return when this server has followed a write: the kinds of a definition are served before it is answered."""
+
+    async def in_version(self, kind: Kind, items: Sequence[Stored]) -> Sequence[Stored]:
+        """Return what is stored as it is in the version of a kind: a webhook may convert it. Raises ApiError."""
+        return items
+
+    async def in_stored_version(self, kind: Kind, value: Any) -> Any:
+        """Return a value in the version of a kind as it is to be stored. Raises ApiError."""
+        return value
 
     def marked_for_deletion(self, kind: Kind, document: Raw) -> Raw:
         """Return a document with what this server writes into an object that is to be deleted."""
@@ -194,7 +220,7 @@ class Registry:
         decoding recognised the document by. What is admitted for one requester only becomes no template.
         """
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        request = self._request(namespace or "default", suffix, requester)
+        request = self.request_for(namespace or "default", suffix, requester)
         if requester is not None:
             return self._admit_first(kind, raw, request, manager), None
         if kind is KINDS.POD and manager is not None:
@@ -205,15 +231,37 @@ class Registry:
             return self.node_templates.admit(raw, request), None
         return self._admit_first(kind, raw, request, manager), None
 
+    def _generation(self) -> tuple[int, int]:
+        """Grows with what the answers to all pods of a template depend on."""
+        extensions = self.admission.extensions
+        asked = 0 if extensions is None or extensions.is_empty else extensions.generation
+        return self.directory.generation, asked
+
+    def knows_answer(self, like: Likeness) -> bool:
+        """Return whether policies have answered for all pods of a template. Webhooks are called about each pod."""
+        return self.admission.answers_templates(KINDS.POD) and self.templates.knows(like)
+
+    def admit_known(self, raw: Raw, namespace: str, like: Likeness) -> tuple[Admitted, ObjectTemplate] | None:
+        """Admit a pod whose template is known; None if it has to be admitted on its own."""
+        suffix = "" if raw["metadata"].get("name") else self.new_suffix()
+        return self.templates.admit_known(raw, self.request_for(namespace or "default", suffix, None), like)
+
+    def learn_answer(self, like: Likeness, given: Raw, changed: Raw, admitted: Admitted, remarks: Remarks) -> None:
+        """Keep what policies have answered about a pod for all of its template, if it is all that they remarked."""
+        before, after = given["metadata"], changed["metadata"]
+        has_name = all(before.get(field) == after.get(field) for field in ("name", "generateName"))
+        if has_name and not remarks.audit and self.admission.answers_templates(KINDS.POD):
+            self.templates.learn(like, admitted)
+
     def admit_alone(
         self, kind: Kind, raw: Raw, namespace: str, manager: str | None, requester: Requester | None = None
     ) -> Admitted:
         """Admit an object to be created, in the thread for long work: templates belong to the event loop."""
         suffix = "" if raw["metadata"].get("name") else self.new_suffix()
-        request = self._request(namespace or "default", suffix, requester)
+        request = self.request_for(namespace or "default", suffix, requester)
         return self._admit_first(kind, raw, request, manager)
 
-    def _request(self, namespace: str, suffix: str, requester: Requester | None) -> Request:
+    def request_for(self, namespace: str, suffix: str, requester: Requester | None) -> Request:
         """Return what admission knows of a create. Labels of a namespace that is only assumed are not looked up."""
         world = self.directory
         labels = world.namespace_labels if world.is_complete or world.namespace(namespace) is not None else None
@@ -305,6 +353,11 @@ class Registry:
                 authorize=authorize,
             )
         )
+
+
+async def as_read(api: Registry, kind: Kind, stored: Stored) -> Stored:
+    """Return a stored object in the version of a kind. Raises ApiError."""
+    return (await api.in_version(kind, (stored,)))[0] if kind.is_converted else stored
 
 
 def too_large() -> ApiError:

@@ -26,7 +26,7 @@ def admit_as_is(api: Registry, kind: Kind, raw: Raw) -> Admitted:
     check_kind(raw, kind)
     if type(kind) is ServedKind:
         return _custom_as_is(kind, raw)
-    raw = kept_part(raw, kind.view)
+    raw = kept_part(raw, kind.view, internal=api.keeps_internal)
     metadata = raw["metadata"]
     # An update has a revision, which is not stored, and a namespace.
     completed = {"resourceVersion": metadata.get("resourceVersion") or "1"}

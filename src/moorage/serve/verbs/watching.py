@@ -41,7 +41,8 @@ async def watch(api: Api, kind: Kind, namespace: str, options: ListOptions) -> B
     if from_the_start:
         await next_turn()
         listing = await api.store.list(prefix)
-        initial, after = await _wanted(kind, selection, listing.items), listing.revision
+        items = list(await api.in_version(kind, listing.items)) if kind.is_converted else listing.items
+        initial, after = await _wanted(kind, selection, items), listing.revision
     else:
         initial, after = [], options.resource_version or api.store.revision
     try:
@@ -95,6 +96,8 @@ async def _batches(
                 raise expired(f"too old resource version: {changes.at} ({gone.oldest})") from None
             except StoreError:
                 break  # the server stops: the client goes on at the bookmark, with another one
+            if kind.is_converted:
+                batch = await _in_version(api, kind, batch)
             events = await _events(kind, batch, selection)
             if events:
                 yield events
@@ -103,6 +106,16 @@ async def _batches(
     finally:
         changes.close()
         api.open_watches.discard(changes)
+
+
+async def _in_version(api: Api, kind: Kind, batch: list[Change]) -> list[Change]:
+    """Return changes with objects as they are in the version of a kind. Raises ApiError."""
+    items = [stored for _, old, new in batch for stored in (old, new) if stored is not None]
+    converted = iter(await api.in_version(kind, items))
+    return [
+        Change(revision, None if old is None else next(converted), None if new is None else next(converted))
+        for revision, old, new in batch
+    ]
 
 
 async def _events(kind: Kind, batch: list[Change], selection: Selection) -> list[WatchEvent]:

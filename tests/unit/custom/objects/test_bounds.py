@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from moorage.admit.apply.ownership_schema import check, fits
 from moorage.custom.objects import validate
 from moorage.custom.objects.decoding import apply_defaults
 from moorage.custom.objects.validate import schema_errors
 from moorage.custom.structural import compile_schema
 from moorage.model.kinds import KINDS
-from moorage.serve.apply.ownership_schema import check, fits, ownership_schema
+from moorage.serve.apply.kind_schema import ownership_schema
 from moorage.serve.custom.columns import compile_path
 
 MANY: dict[str, Any] = {f"f{number}": {"type": "string", "default": "x" * 100} for number in range(1000)}

@@ -17,7 +17,7 @@ from moorage.serve.pki.authentication import ADMIN, AUTHENTICATED, User
 from moorage.serve.requests.handler import Handler
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.requests.web_paths import WebPaths
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 

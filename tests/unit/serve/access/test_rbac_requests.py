@@ -16,6 +16,7 @@ from moorage.serve.http.messages import Request, Response, Stream
 from moorage.serve.pki.authentication import ADMIN, AUTHENTICATED, User
 from moorage.serve.requests.handler import Handler
 from moorage.serve.requests.web_paths import WebPaths
+from moorage.serve.verbs.api import Api
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
@@ -31,10 +32,14 @@ JSON, APPLY = "application/json", "application/apply-patch+yaml"
 @asynccontextmanager
 async def new_handler() -> AsyncIterator[Handler]:
     async with new_api() as api:
-        use_modes(api, ("Node", "RBAC"))
-        await bootstrap(api, 443)
-        metrics = Metrics()
-        yield Handler(api, WebPaths((), metrics.render), ApiServerMetrics(metrics))
+        yield await handler_of(api)
+
+
+async def handler_of(api: Api) -> Handler:
+    use_modes(api, ("Node", "RBAC"))
+    await bootstrap(api, 443)
+    metrics = Metrics()
+    return Handler(api, WebPaths((), metrics.render), ApiServerMetrics(metrics))
 
 
 async def ask(

@@ -11,7 +11,7 @@ from moorage.serve.cluster.api_configuration import configure_api
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, prefix_of
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
 
 

@@ -9,9 +9,9 @@ from moorage.model.kinds import KINDS
 from moorage.serve.http.messages import Stream
 from moorage.serve.requests import kube_state
 from moorage.serve.requests.kube_state import answer_kube_state
+from moorage.serve.subresources.pods import bind
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
-from moorage.serve.verbs.subresources import bind
+from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
 
 SPEC = {

@@ -9,8 +9,8 @@ import pytest
 
 from moorage.model.api_error import ApiError, bad_request
 from moorage.model.kinds import KINDS, Ref
+from moorage.model.patch.patch_error import MAX_CONTAINERS
 from moorage.serve.http.messages import Request, Response
-from moorage.serve.patch.patch_error import MAX_CONTAINERS
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.requests import long_work
 from moorage.serve.requests.decoding import decode_object
@@ -20,7 +20,8 @@ from moorage.serve.requests.options import WARN, WriteOptions
 from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.verbs import changing, registry
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create, name_owners_once
+from moorage.serve.verbs.creating import create
+from moorage.serve.verbs.written_metadata import name_owners_once
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics
 
@@ -164,7 +165,7 @@ async def test_large_requests_are_read_and_admitted_in_the_thread(
     assert isinstance(answer, Response)
     assert answer.status in (200, 201)
     assert seen[0] in ("decode_object", "read_patch")
-    assert {"admit_alone", "_made"} & set(seen)
+    assert {"admit_alone", "advance"} & set(seen)
 
 
 async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
@@ -182,7 +183,7 @@ async def test_a_small_change_of_a_large_object_is_made_in_the_thread(
     monkeypatch.setattr(api.long_work, "run", run)
     new = _config_map("large") | {"data": {"a": "b"}}
     await changing.replace(api, Ref(KINDS.CONFIG_MAP, "default", "large"), new, OPTIONS)
-    assert seen == ["_made"]
+    assert seen == ["advance"]
 
 
 async def test_an_object_that_is_too_large_to_store_is_refused_as_etcd_refuses_it(

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.model.api_error import ApiError
@@ -153,7 +154,7 @@ WRITTEN: list[tuple[dict[str, str], WriteOptions]] = [
 
 @pytest.mark.parametrize(("query", "options"), WRITTEN)
 def test_how_something_is_written(query: dict[str, str], options: WriteOptions) -> None:
-    assert write_options(query, "agent", "CreateOptions") == options
+    assert write_options(query, "agent", "CreateOptions") == msgspec.structs.replace(options, query=query)
 
 
 MANAGER_NEEDED = "fieldManager: Required value: is required for apply patch"
@@ -202,7 +203,8 @@ def test_invalid_write_options_are_refused(kind: str, applies: bool, query: dict
 
 def test_an_apply_may_be_forced() -> None:
     query = {"fieldManager": "x" * 128, "force": "true"}
-    assert write_options(query, "agent", "PatchOptions", applies=True) == WriteOptions("x" * 128, force=True)
+    forced = WriteOptions("x" * 128, force=True, query=query)
+    assert write_options(query, "agent", "PatchOptions", applies=True) == forced
     assert write_options({"force": "1"}, "agent", "CreateOptions").force  # nobody minds
 
 
@@ -215,7 +217,8 @@ DELETED: list[tuple[dict[str, str], dict[str, Any] | None, dict[str, Any]]] = [
     ({"gracePeriodSeconds": "5"}, {"kind": "DeleteOptions"}, {}),  # the body counts
     ({"gracePeriodSeconds": "5"}, {"gracePeriodSeconds": 7}, {"gracePeriodSeconds": 7}),
     ({"dryRun": "All"}, None, {"dryRun": ("All",)}),
-    ({"dryRun": "All"}, {"gracePeriodSeconds": 7}, {"gracePeriodSeconds": 7, "dryRun": ("All",)}),
+    ({"dryRun": "All"}, {"gracePeriodSeconds": 7}, {"gracePeriodSeconds": 7}),
+    ({}, {"gracePeriodSeconds": 7, "dryRun": ["All"]}, {"gracePeriodSeconds": 7, "dryRun": ("All",)}),
 ]
 
 

@@ -20,7 +20,7 @@ from moorage.serve.requests.page_stream import stream_page
 from moorage.serve.requests.rendering import Form, Renderer, negotiate
 from moorage.serve.requests.web_paths import WebPaths
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.reading import list_page
 from moorage.telemetry.apiserver_metrics import ApiServerMetrics
 from moorage.telemetry.metrics import Metrics

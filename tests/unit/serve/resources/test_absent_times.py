@@ -6,7 +6,7 @@ from tests.unit.serve.verbs.bench import ME, document, new_api
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.resources.objects import decode
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.patching import Patch, patch_object
 
 TIME, MICRO_TIME = "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.000000Z"

@@ -7,8 +7,9 @@ from tests.unit.serve.verbs.bench import ME, document, make, shown
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import name_owners_once, replace
+from moorage.serve.verbs.changing import replace
 from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
+from moorage.serve.verbs.written_metadata import name_owners_once
 
 A: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"}
 B: dict[str, Any] = {**A, "name": "b", "uid": "2"}

@@ -25,10 +25,10 @@ from moorage.model.types.request import Binding
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.options import STRICT, WARN, WriteOptions
 from moorage.serve.resources.objects import cached_view, decode
+from moorage.serve.subresources.pods import bind_to
 from moorage.serve.templates.pods import PodTemplates
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
-from moorage.serve.verbs.subresources import bind_to
+from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored
 

@@ -16,7 +16,7 @@ from moorage.serve.tokens.keys import SigningKey
 from moorage.serve.tokens.requests import request_token
 from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.store.memory import MemoryStore
 
 Raw = dict[str, Any]

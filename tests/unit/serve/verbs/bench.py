@@ -15,7 +15,7 @@ from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.registry import WriteResult
 from moorage.store.memory import MemoryStore
 from moorage.store.protocol import Stored

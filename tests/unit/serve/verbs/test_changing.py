@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 from tests.unit.serve.verbs.bench import DRY, ME, Raw, document, make, meddle, read, refused, shown
 
+from moorage.admit.extension.steps import Steps
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import Change, Changed, admit_change, change, replace
+from moorage.serve.verbs.changing import Admitting, Change, Changed, admit_change, change, replace
 from moorage.serve.verbs.deleting import delete
 
 STALE = "the object has been modified; please apply your changes to the latest version and try again"
@@ -103,9 +104,9 @@ async def test_some_kinds_are_changed_only_by_those_who_know_them(api: Api) -> N
 def adding(api: Api, expected: int | None) -> Change:
     """A change that adds a key."""
 
-    def make_change(old: Raw, old_view: Any) -> Changed:
+    def make_change(old: Raw, old_view: Any) -> Steps[Changed]:
         new = {**old, "data": {**old.get("data", {}), "added": "yes"}}
-        return admit_change(api, Ref(KINDS.CONFIG_MAP, "default", "one"), new, old, expected, "me", "", None)
+        return admit_change(api, Ref(KINDS.CONFIG_MAP, "default", "one"), new, old, expected, None, Admitting("me"))
 
     return make_change
 

@@ -12,7 +12,8 @@ from tests.unit.serve.verbs.bench import DRY, ME, NOW, Raw, document, make, new_
 from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.patching import MERGE_PATCH, Patch, patch_object
 from moorage.serve.verbs.registry import WriteResult
 from moorage.serve.verbs.weight import has_much_cel

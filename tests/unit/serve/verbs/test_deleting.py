@@ -93,7 +93,7 @@ COLLECTIONS: list[tuple[ListOptions, Raw, list[str]]] = [
 async def test_a_collection(which: ListOptions, said: Raw, left: list[str], api: Api) -> None:
     for name, label in (("one", "1"), ("two", "2"), ("three", "1")):
         await make(api, KINDS.CONFIG_MAP, document(KINDS.CONFIG_MAP, name, metadata={"labels": {"a": label}}))
-    page = await delete_collection(api, KINDS.CONFIG_MAP, "default", which, options(**said))
+    page, _ = await delete_collection(api, KINDS.CONFIG_MAP, "default", which, options(**said))
     there = [name for name in ("one", "three", "two") if await read(api, KINDS.CONFIG_MAP, name) is not None]
     assert there == left
     if not said:

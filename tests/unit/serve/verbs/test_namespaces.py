@@ -5,6 +5,7 @@ from tests.unit.serve.verbs.bench import Raw, document, make, read, refused
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.model.types.request import DeleteOptions
+from moorage.serve.requests.options import WriteOptions
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.deleting import delete, finalize
 
@@ -17,10 +18,10 @@ def finalizers(*names: str) -> Raw:
 async def test_an_empty_namespace_goes(dry: bool, api: Api) -> None:
     await make(api, KINDS.NAMESPACE, document(KINDS.NAMESPACE, "mine"))
     await delete(api, Ref(KINDS.NAMESPACE, "", "mine"), DeleteOptions())
-    kept = await finalize(api, "mine", finalizers("kubernetes", "a.b/c"))
+    kept, _ = await finalize(api, "mine", finalizers("kubernetes", "a.b/c"))
     assert kept["spec"]["finalizers"] == ["kubernetes", "a.b/c"]
     assert kept["status"]["phase"] == "Terminating"
-    assert (await finalize(api, "mine", finalizers(), dry_run=dry))["metadata"]["name"] == "mine"
+    assert (await finalize(api, "mine", finalizers(), WriteOptions(dry_run=dry)))[0]["metadata"]["name"] == "mine"
     assert (await read(api, KINDS.NAMESPACE, "mine") is None) is not dry
 
 

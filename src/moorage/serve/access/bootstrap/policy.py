@@ -22,6 +22,7 @@ KUBELETS: Final = User("moorage:kubelet", groups=(AUTHENTICATED,))
 CONTROLLERS: Final = {
     "garbage-collector-controller": service_account_user("kube-system", "generic-garbage-collector", "", {}),
     "namespace-controller": service_account_user("kube-system", "namespace-controller", "", {}),
+    "horizontal-pod-autoscaler-controller": service_account_user("kube-system", "horizontal-pod-autoscaler", "", {}),
 }
 
 COMPONENT_ROLES: Final = """
@@ -78,6 +79,7 @@ moorage:kube-controller-manager
   sign | certificates.k8s.io | signers | kubernetes.io/kube-apiserver-client
     kubernetes.io/kube-apiserver-client-kubelet kubernetes.io/kubelet-serving kubernetes.io/legacy-unknown
   create | authorization.k8s.io | subjectaccessreviews
+  patch | admissionregistration.k8s.io | validatingadmissionpolicies/status
 moorage:kubelet
   create delete get list patch update watch | core | nodes
   patch update | core | nodes/status
@@ -95,6 +97,12 @@ moorage:kubelet
   create delete deletecollection get list patch update watch | resource.k8s.io | resourceslices
 """
 
+#: What metrics-server brings, so that who may view workloads may see what they use.
+METRICS_ROLES: Final = """
+system:aggregated-metrics-reader > view > edit > admin
+  read | metrics.k8s.io | nodes pods
+"""
+
 COMPONENT_BINDINGS: Final = """
 moorage:kube-scheduler = ClusterRole moorage:kube-scheduler
   User system:kube-scheduler
@@ -109,6 +117,8 @@ SINGLE_PROCESS_BINDINGS: Final = """
 moorage:kube-controller-manager:garbage-collector = ClusterRole system:controller:generic-garbage-collector
   User system:kube-controller-manager
 moorage:kube-controller-manager:namespaces = ClusterRole system:controller:namespace-controller
+  User system:kube-controller-manager
+moorage:kube-controller-manager:autoscalers = ClusterRole system:controller:horizontal-pod-autoscaler
   User system:kube-controller-manager
 """
 
@@ -144,8 +154,8 @@ def bootstrap_bindings() -> list[Raw]:
 
 
 def component_roles() -> list[Raw]:
-    """Return the ClusterRoles of Moorage's own components."""
-    return [_role(head, rules) for head, rules in _blocks(COMPONENT_ROLES)]
+    """Return the ClusterRoles of Moorage's own components, and of the metrics API."""
+    return [_role(head, rules) for head, rules in _blocks(COMPONENT_ROLES + METRICS_ROLES)]
 
 
 def component_bindings() -> list[Raw]:
@@ -155,13 +165,21 @@ def component_bindings() -> list[Raw]:
 
 def component_policy(users: Mapping[str, str]) -> list[Raw]:
     """Return the roles of Moorage's own components, bound to these users instead of those in `moorage up`."""
-    roles = component_roles()
-    bindings = [_binding(head, subjects) for head, subjects in _blocks(COMPONENT_BINDINGS + SINGLE_PROCESS_BINDINGS)]
-    for document in (*roles, *bindings):
-        document["metadata"] = {"name": document["metadata"]["name"]}
-    for binding in bindings:
-        binding["subjects"] = [_user_subject(users[subject["name"]]) for subject in binding["subjects"]]
-    return [*roles, *bindings]
+    documents = added_policy(COMPONENT_ROLES, COMPONENT_BINDINGS + SINGLE_PROCESS_BINDINGS)
+    for binding in documents:
+        if "subjects" in binding:
+            binding["subjects"] = [_user_subject(users[subject["name"]]) for subject in binding["subjects"]]
+    return documents
+
+
+def added_policy(roles: str, bindings: str) -> list[Raw]:
+    """Return roles and bindings of such tables that are not those of every cluster, and are not completed by it."""
+    documents = [_role(head, rules) for head, rules in _blocks(roles)]
+    documents += [_binding(head, subjects) for head, subjects in _blocks(bindings)]
+    for document in documents:
+        metadata = document["metadata"]
+        document["metadata"] = {name: metadata[name] for name in ("name", "namespace") if name in metadata}
+    return documents
 
 
 def _user_subject(user: str) -> Raw:

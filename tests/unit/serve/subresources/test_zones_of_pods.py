@@ -15,11 +15,11 @@ from moorage.model.types.request import DeleteOptions
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import cached_view, decode
+from moorage.serve.subresources.pods import bind
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.deleting import delete
 from moorage.serve.verbs.patching import Patch, patch_object
-from moorage.serve.verbs.subresources import bind
 from moorage.store.memory import MemoryStore
 
 OPTIONS = WriteOptions("tester")

@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.unit.serve.verbs.bench import ME, Raw, document, make, pod, read, refused
+from tests.unit.serve.verbs.bench import DRY, ME, Raw, document, make, pod, read, refused
 
 from moorage.model.kinds import KINDS, Ref
+from moorage.serve.requests.options import WriteOptions
+from moorage.serve.subresources.pods import bind, evict
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import replace
-from moorage.serve.verbs.subresources import bind, evict
 
 
 def binding(name: str = "p", **rest: Any) -> Raw:
@@ -17,7 +18,7 @@ def binding(name: str = "p", **rest: Any) -> Raw:
 
 async def test_a_pod_is_bound_once(api: Api) -> None:
     await make(api, KINDS.POD, pod("p"))
-    await bind(api, "default", "p", binding(), dry_run=True)
+    await bind(api, "default", "p", binding(), DRY)
     found = await read(api, KINDS.POD, "p")
     assert found is not None
     assert "nodeName" not in found["spec"]
@@ -73,7 +74,7 @@ def eviction(**options: Any) -> Raw:
 
 async def test_a_pod_is_marked_and_goes(api: Api) -> None:
     before = await running(api)
-    await evict(api, "default", "p", eviction(), dry_run=True)
+    await evict(api, "default", "p", eviction(), DRY)
     await evict(api, "default", "p", eviction(dryRun=["All"]))
     assert await read(api, KINDS.POD, "p") == before
     await evict(api, "default", "p", eviction())
@@ -88,7 +89,7 @@ async def test_a_pod_is_marked_and_goes(api: Api) -> None:
 @pytest.mark.parametrize("dry", [False, True])
 async def test_a_pod_that_is_not_the_one_is_left_alone(wrong: Raw, dry: bool, api: Api) -> None:
     before = await running(api)
-    attempt = evict(api, "default", "p", eviction(preconditions=wrong), dry_run=dry)
+    attempt = evict(api, "default", "p", eviction(preconditions=wrong), WriteOptions(dry_run=dry))
     code, said = await refused(attempt)
     assert (code, "in the precondition" in said) == (409, True)
     assert await read(api, KINDS.POD, "p") == before

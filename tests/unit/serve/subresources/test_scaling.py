@@ -8,9 +8,9 @@ from tests.unit.serve.verbs.bench import DRY, ME, Raw, deployment, make, pod, re
 
 from moorage.model.kinds import KINDS, Ref
 from moorage.serve.requests.options import WriteOptions
+from moorage.serve.subresources.scale import get_scale, patch_scale, put_scale
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.patching import APPLY, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE, Patch, patch_object
-from moorage.serve.verbs.subresources import get_scale, patch_scale, put_scale
 
 
 def scale(replicas: Any, kind: str = "Scale", **metadata: Any) -> Raw:
