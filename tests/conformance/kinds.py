@@ -87,6 +87,24 @@ def _validation(object_kind: str) -> Kind:
     return Kind(f"validate{name}", "device_kinds", frozenset(("gates", "object")), wanted, object_kind=object_kind)
 
 
+def _of_groups(name: str, module: str, given: str, wanted: str, groups: str) -> Kind:
+    fields, answers = (frozenset(text.split()) for text in (given, wanted))
+    return Kind(name, module, fields, answers, groups=frozenset(groups.split()))
+
+
+_ONE_ANSWER = "code? object? reason? message? causes? warnings? status?"
+_VALIDATION_GROUPS = """
+    expressions map mapbinding mutatingwebhook type-checking update validatingwebhook vap vap-rules vapbinding
+"""
+_VALIDATING_GROUPS = """
+    actions audit-annotations authorizer basic cost library-values match-conditions match-equivalent match-rules
+    match-selector message namespaceObject operations params random-expr random-match reason request runtime-errors
+    several subresource types variables
+"""
+_MUTATING_GROUPS = """
+    apply-configmap apply-custom apply-pod apply-update delete deployment failure interplay jsonpatch-configmap
+    jsonpatch-custom jsonpatch-pod match match-conditions mutations order params random variables
+"""
 _NODE_IDENTITY_GROUPS = """
     authz-reference authz-verbs authz-pod-state authz-pods authz-volumes authz-claims authz-static slices identity
     node-read node-create node-labels node-update mirror-pod pod-delete pod-eviction pod-status lease csinode token csr
@@ -203,6 +221,26 @@ KINDS = (
         frozenset(["steps"]),
         groups=frozenset(_NODE_IDENTITY_GROUPS.split()),
     ),
+    _of_groups("validate_policies", "extension.definitions", "object old?", _ONE_ANSWER, _VALIDATION_GROUPS),
+    _of_groups("validating_policies", "extension.policies", "setup steps", "steps? anyOf?", _VALIDATING_GROUPS),
+    _of_groups("mutating_policies", "extension.policies", "setup steps", "steps? anyOf?", _MUTATING_GROUPS),
+    _kind(
+        "hpa_replicas",
+        "autoscaling",
+        "op now namespace tolerances metrics currentReplicas? statusReplicas? pods? selector? resource? container? "
+        "cpuInitializationPeriodSeconds? delayOfInitialReadinessStatusSeconds? targetUtilization? targetUsage? "
+        "metricName? metricSelector? objectRef?",
+        "replicas? usage? utilization? error?",
+    ),
+    _kind(
+        "hpa_decide",
+        "autoscaling",
+        "now tolerance downscaleStabilizationSeconds cpuInitializationPeriodSeconds hpa scale pods metrics? steps? "
+        "delayOfInitialReadinessStatusSeconds recommendations? scaleUpEvents? scaleDownEvents? gates? applyDefaults? "
+        "otherHPAs? scaleGetError? scaleUpdateError? scaleUpdateConflicts? statusUpdateError?",
+        "recommendations? scaleUpEvents? scaleDownEvents? statusUpdated? status? events? scaleTo? error? spec? steps?",
+    ),
+    _kind("webhooks", "extension.webhooks", "setup configurations webhooks steps", "steps? calls? anyOf?"),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 

@@ -103,13 +103,13 @@ def run_cases(file: str, kind: Kind, cases: list[Any], exceptions: dict[str, str
     return report
 
 
-def run_file(file: str, forced: Kind | None) -> Report:
+def run_file(file: str, forced: Kind | None, only: str = "") -> Report:
     path = Path(file)
     cases = read_cases(path)
     kind = forced or recognise(path.name, cases)
     if kind is None:
         raise UnreadableError(f"cannot tell what kind of vectors these are; say --kind ({', '.join(BY_NAME)})")
-    return run_cases(file, kind, cases)
+    return run_cases(file, kind, [case for case in cases if only in case_name(kind.name, case)] if only else cases)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -121,6 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--show", type=int, default=SHOWN, metavar="N", help="differences shown of each file (%(default)s)"
     )
+    parser.add_argument("--only", default="", metavar="TEXT", help="run only cases whose name has this text")
     parser.add_argument("--json", action="store_true", help="one JSON document, with every difference")
     options = parser.parse_args(arguments)
 
@@ -128,7 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
     errors: dict[str, str] = {}
     for file in options.files:
         try:
-            report = run_file(file, BY_NAME[options.kind] if options.kind else None)
+            report = run_file(file, BY_NAME[options.kind] if options.kind else None, options.only)
         except (UnreadableError, NoCheckError) as error:
             errors[file] = str(error)
             print(f"{file}: error: {error}", file=sys.stderr, flush=True)

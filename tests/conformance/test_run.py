@@ -14,7 +14,7 @@ import pytest
 from tests.conformance import run
 from tests.conformance.kinds import BY_NAME, Kind, recognise
 from tests.conformance.run import main, run_cases
-from tests.conformance.vector_file import case_name
+from tests.conformance.vector_file import case_name, read_cases
 
 SCRIPT = Path(run.__file__)
 
@@ -62,6 +62,18 @@ def test_only_the_first_differences_are_shown(tmp_path: Path, capsys: pytest.Cap
     out = capsys.readouterr().out
     assert out.count("  case ") == 2
     assert "  … and 28 more\n0 passed, 30 failed\n" in out
+
+
+def test_cases_can_be_chosen_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = vector_file(tmp_path / "semver.json", [{**case, "name": f"case-{at}"} for at, case in enumerate(PASSING)])
+    assert main([file, "--only", "case-1"]) == 0
+    assert capsys.readouterr().out == f"{file}: 1/1\n1 passed, 0 failed\n"
+
+
+def test_what_cases_have_in_common_is_put_into_each(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.json"
+    file.write_text(json.dumps({"common": [{"kind": "Namespace"}], "cases": PASSING}))
+    assert read_cases(file) == [{**case, "common": [{"kind": "Namespace"}]} for case in PASSING]
 
 
 @pytest.mark.parametrize("case", [{}, {"in": {}, "out": {}}, {"in": None, "out": 3}, [], "text", None, 7])

@@ -1,6 +1,7 @@
 """A vector file → its cases: `{"description": …, "cases": [{"group", "in", "out"}, …]}`, plain or gzipped.
 
-Gzip is told by the first bytes, not by the name. What cannot be read raises `UnreadableError` with one sentence.
+What a file has in `common` for all of its cases is put into each of them. Gzip is told by the first bytes, not by the
+name. What cannot be read raises `UnreadableError` with one sentence.
 """
 
 from __future__ import annotations
@@ -38,14 +39,18 @@ def read_cases(path: Path) -> list[Any]:
         raise UnreadableError('not a vector file: no list "cases" at the top')
     if not cases:
         raise UnreadableError("holds no cases, so it shows nothing")
+    if "common" in document:
+        return [{**case, "common": document["common"]} if isinstance(case, dict) else case for case in cases]
     return cases
 
 
 def case_name(kind: str, case: object) -> str:
-    """A name for a case that stays the same wherever the case stands: kind, group and a digest of what is given."""
+    """A name for a case wherever it stands: its own, or kind, group and a digest of what is given."""
     given: object = None
     group = ""
     if isinstance(case, dict):
+        if "name" in case:
+            return f"{kind}:{case['name']}"
         given = case.get("in")
         group = str(case.get("group", ""))
         if not group and isinstance(given, dict):  # cel_spec groups by file and section

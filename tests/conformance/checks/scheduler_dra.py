@@ -16,6 +16,7 @@ from moorage.model.gates import (
     default_gates,
 )
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.patch.json_patch import apply_merge_patch
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
@@ -26,7 +27,6 @@ from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.pod_feed import Assumptions
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.waiting_pods import QueuedPod
-from moorage.serve.patch.json_patch import apply_merge_patch
 
 Raw = dict[str, Any]
 SUCCESS = {"code": "Success"}

@@ -36,19 +36,21 @@ _KEYS = TokenKeys()  # made at first use, for all cases
 
 
 class Answer(NamedTuple):
-    """The code of an answer, its document (or its text) and the texts of its Warning headers."""
+    """The code of an answer, its document (or its text), the texts of its Warning headers and its audit annotations."""
 
     code: int
     document: Any
     warnings: list[str]
+    audit: Mapping[str, str] = {}
 
 
 class PlatformServer:
-    """One server with an empty store. Make it with `started`."""
+    """One server, with an empty store unless one is given. Make it with `started`."""
 
-    def __init__(self, modes: Sequence[str] = ()) -> None:
+    def __init__(self, modes: Sequence[str] = (), store: MemoryStore | None = None) -> None:
         metrics = Metrics()
-        self.api = Api(MemoryStore(), default_gates(), fixed_tokens={ADMIN_TOKEN: ADMIN}, token_keys=_KEYS)
+        store = MemoryStore() if store is None else store
+        self.api = Api(store, default_gates(), fixed_tokens={ADMIN_TOKEN: ADMIN}, token_keys=_KEYS)
         self.api.directory.service_range = IPv4Network("10.0.0.0/16")
         if modes:
             use_modes(self.api, modes)
@@ -59,13 +61,19 @@ class PlatformServer:
         """Let the chain have the plugins that the recording server had."""
         api = self.api
         api.admission = Admission(
-            api.directory, api.gates, protects_storage=protects_storage, without=(ServiceAccount,)
+            api.directory,
+            api.gates,
+            protects_storage=protects_storage,
+            without=(ServiceAccount,),
+            extensions=api.extensions,
         )
 
     @classmethod
-    async def started(cls, *namespaces: str, modes: Sequence[str] = ()) -> "PlatformServer":
+    async def started(
+        cls, *namespaces: str, modes: Sequence[str] = (), store: MemoryStore | None = None
+    ) -> "PlatformServer":
         """Start a server. It authorizes by `modes`, or else by RBAC."""
-        server = cls(modes)
+        server = cls(modes, store)
         await server.api.start()
         for name in namespaces:
             await server.post({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -99,7 +107,7 @@ class PlatformServer:
             chunks = b"".join([chunk async for chunk in answer.chunks])
             answer = Response(answer.status, chunks, answer.content_type, answer.headers)
         warnings = [_warning_text(value) for name, value in answer.headers if name.lower() == "warning"]
-        return Answer(answer.status, _document(answer.body), warnings)
+        return Answer(answer.status, _document(answer.body), warnings, request.audit)
 
     async def post(self, document: Raw, namespace: str = "", user: User = ADMIN) -> Answer:
         """Create an object of a built-in kind."""

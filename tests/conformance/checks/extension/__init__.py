@@ -1,0 +1,1 @@
+"""Checks of admission as users extend it: policies, bindings and webhooks."""
