@@ -1,0 +1,1 @@
+"""Write admission policies that do inside the API server what attach does: mirror nodes, lower thresholds."""
