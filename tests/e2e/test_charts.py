@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,7 +22,11 @@ FILES = sorted(CHARTS.glob("*.yaml"))
 WORKLOADS = "deployments,daemonsets,statefulsets"
 ROLLED_OUT = ("Deployment", "DaemonSet", "StatefulSet")
 #: What is stored and not acted on is accepted with a warning.
-STORED_ONLY = ": the configuration is stored only", ": the APIService is stored only", ": the object is stored only"
+STORED_ONLY = ": the APIService is stored only"
+#: Charts bring APIServices of metrics and the role that reads them; every cluster here has its own, not made by apply.
+OWN_METRICS = re.compile(
+    r"Warning: resource \S*(metrics\.k8s\.io|:aggregated-metrics-reader) is missing the .*last-applied"
+)
 
 NODE_AND_CLASS = """\
 apiVersion: v1
@@ -56,6 +61,18 @@ def definitions_in(*files: Path) -> list[Raw]:
     return [document for document in documents if document["kind"] == "CustomResourceDefinition"]
 
 
+def playable(file: Path, directory: Path) -> Path:
+    """Return a chart whose webhooks may fail: nothing answers in the pods of a simulated node."""
+    documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+    for document in documents:
+        if document["kind"].endswith("WebhookConfiguration"):
+            for webhook in document["webhooks"]:
+                webhook["failurePolicy"] = "Ignore"
+    played = directory / file.name
+    played.write_text(yaml.safe_dump_all(documents), encoding="utf-8")
+    return played
+
+
 def apply_definitions(kubectl: Kubectl, file: Path) -> None:
     found = definitions_in(file)
     if found:
@@ -65,7 +82,8 @@ def apply_definitions(kubectl: Kubectl, file: Path) -> None:
 
 
 def assert_only_stored_only_is_warned_of(ran: Ran) -> None:
-    unexpected = [line for line in ran.err.splitlines() if not line.endswith(STORED_ONLY)]
+    lines = (line for line in ran.err.splitlines() if not OWN_METRICS.match(line))
+    unexpected = [line for line in lines if not line.endswith(STORED_ONLY)]
     assert not unexpected, ran.err
 
 
@@ -108,16 +126,21 @@ def items_of(kubectl: Kubectl, what: str) -> list[Raw]:
 
 
 def test_all_charts_together_are_accepted_and_become_ready(tmp_path: Path) -> None:
+    charts = tmp_path / "charts"
+    charts.mkdir()
+    for file in FILES:
+        playable(file, charts)
     with moorage_up(tmp_path, "--nodes", "3") as running:
         kubectl = Kubectl(running.kubeconfig, running.home, "")
         kubectl("apply -f -", yaml.safe_dump_all(definitions_in(*FILES)))
-        assert_only_stored_only_is_warned_of(kubectl(f"apply -f {CHARTS}"))
+        assert_only_stored_only_is_warned_of(kubectl(f"apply -f {charts}"))
         until(lambda: not unready(items_of(kubectl, f"{WORKLOADS},jobs,pods,pvc,services,pdb,crd -A")))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_chart_becomes_ready_and_is_removed(kubectl: Kubectl, file: Path) -> None:
+def test_a_chart_becomes_ready_and_is_removed(kubectl: Kubectl, file: Path, tmp_path: Path) -> None:
+    file = playable(file, tmp_path)
     apply_definitions(kubectl, file)
     assert_only_stored_only_is_warned_of(kubectl(f"apply -f {file}"))
     generations = generations_of(items_of(kubectl, f"-f {file}"))
@@ -159,11 +182,16 @@ def run_moorage(command: str, stdin: str = "") -> str:
 
 
 def test_lint_finds_nothing_in_the_charts() -> None:
-    assert "No findings: 204 objects" in run_moorage("lint")
+    assert "No findings: 204 objects" in run_moorage("lint --ignore webhook-not-called,policy-unbound")
+    # Two charts bring webhooks, and one a policy that an operator binds: notes, which are not found fault with.
+    assert "3 notes: 204 objects" in run_moorage("lint")
 
 
 @pytest.mark.slow
 def test_plan_places_every_pod_of_the_charts() -> None:
     plan = run_moorage("plan --add-nodes 2 --like node-1 -", NODE_AND_CLASS)
-    assert "Pending" not in plan
+    before, _, after = plan.partition("\nAfter:")  # one node alone has no room for all
+    assert "\nPending" not in before
+    assert after
+    assert "Pending" not in after
     assert "error" not in plan
