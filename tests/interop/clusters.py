@@ -18,6 +18,10 @@ QUICK_ELECTION = (
     "--leader-elect-retry-period=500ms",
 )
 
+#: The only one of its kind leads at once, and while the API server is away; a busy machine keeps kubelets waiting.
+_ALONE = "--leader-elect=false"
+_PATIENT = "--node-monitor-grace-period=5m"
+
 
 def start_kube_scheduler(programs: Programs, kubeconfig: Path, *options: str) -> Process:
     """Start the real scheduler. It serves nothing."""
@@ -43,9 +47,9 @@ def start_kubelets(programs: Programs, kubeconfig: Path, *options: str, nodes: i
     return programs.moorage("kubelet", *own, *options)
 
 
-def start_kubernetes(programs: Programs) -> RealServer:
-    """Start etcd, kube-apiserver, kube-scheduler, kube-controller-manager and simulated kubelets."""
-    server = RealServer(programs)
+def start_kubernetes(programs: Programs, *options: str, nodes: int = NODES) -> RealServer:
+    """Start etcd, kube-apiserver with these options, kube-scheduler, kube-controller-manager and simulated kubelets."""
+    server = RealServer(programs, *options)
     pki = server.pki
     keys = (
         f"--service-account-private-key-file={pki.account_key}",
@@ -53,9 +57,9 @@ def start_kubernetes(programs: Programs) -> RealServer:
         f"--cluster-signing-cert-file={pki.ca}",
         f"--cluster-signing-key-file={pki.ca_key}",
     )
-    start_kube_controller_manager(programs, server.user("system:kube-controller-manager"), *keys)
-    start_kube_scheduler(programs, server.user("system:kube-scheduler"))
-    start_kubelets(programs, server.kubeconfig)
+    start_kube_controller_manager(programs, server.user("system:kube-controller-manager"), *keys, _PATIENT, _ALONE)
+    start_kube_scheduler(programs, server.user("system:kube-scheduler"), _ALONE)
+    start_kubelets(programs, server.kubeconfig, nodes=nodes)
     return server
 
 

@@ -1,5 +1,7 @@
 """Kubernetes' own Conformance specs: which there are, which need a container that runs, and how they are run.
 
+Specs about the types in admission policies are run as well, though they are not in Conformance.
+
 `needs_containers.txt` has the specs that are left out: paragraphs of a reason, indented by nothing, and the specs below
 it, indented by two spaces.
 """
@@ -14,7 +16,8 @@ from tests.interop.binaries import E2E_TEST, KUBECTL, program
 
 KEPT = Path(__file__).with_name("needs_containers.txt")
 _SIGS = "api-machinery|apps|architecture|auth|cli|instrumentation|node|scheduling"
-CHOSEN = re.compile(rf"\[sig-(?:{_SIGS})\] .*\[Conformance\]")
+_TYPE_CHECKS = r"\[sig-api-machinery\] ValidatingAdmissionPolicy .* should type check "
+CHOSEN = re.compile(rf"\[sig-(?:{_SIGS})\] .*\[Conformance\]|{_TYPE_CHECKS}")
 _PASSED = "passed"
 
 
@@ -44,7 +47,7 @@ def left_out() -> dict[str, str]:
 
 def all_specs(directory: Path) -> list[str]:
     """Return the Conformance specs of the groups that Moorage answers for, as the program lists them."""
-    results = _run(directory / "listed", r"\[Conformance\]", "-ginkgo.dry-run")
+    results = _run(directory / "listed", rf"\[Conformance\]|{_TYPE_CHECKS}", "-ginkgo.dry-run")
     return sorted(result.spec for result in results if CHOSEN.match(result.spec))
 
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from tests.e2e.component_processes import free_port, until
 from tests.interop.binaries import API_SERVER, ETCD, program
-from tests.interop.programs import Programs
+from tests.interop.programs import Process, Programs
 
 from moorage.serve.pki.certificates import Authority, Issued
 
@@ -72,7 +72,8 @@ class RealServer:
         self._start_etcd(programs, store, f"http://{_HOST}:{peer}")
         self.url = f"https://{_HOST}:{port}"
         pki = self.pki
-        programs.start(
+        self._programs = programs
+        self._command = (
             program(API_SERVER),
             f"--etcd-servers={store}",
             f"--bind-address={_HOST}",
@@ -89,10 +90,20 @@ class RealServer:
             *options,
         )
         self.kubeconfig = pki.kubeconfig(self.url, "kubernetes-admin", "system:masters")
-        until(lambda: is_ready(self.url, pki.ca))
+        self._process = self._started()
+
+    def restart(self) -> None:
+        """Stop kube-apiserver and start it again, on the same address and data."""
+        self._programs.stop(self._process)
+        self._process = self._started()
 
     def user(self, name: str, *groups: str) -> Path:
         return self.pki.kubeconfig(self.url, name, *groups)
+
+    def _started(self) -> Process:
+        process = self._programs.start(*self._command)
+        until(lambda: is_ready(self.url, self.pki.ca))
+        return process
 
     def _start_etcd(self, programs: Programs, store: str, peers: str) -> None:
         programs.start(
