@@ -1,0 +1,247 @@
+"""Find nodes that can go because their pods fit elsewhere, or on one cheaper node.
+
+First all empty nodes, then several nodes at a time by halving the search, then one node at a time.
+Kubernetes: Karpenter, pkg/controllers/disruption (Emptiness, MultiNodeConsolidation, SingleNodeConsolidation,
+computeConsolidation, filterOutSameInstanceType, balanced scores). Differs: a replacement counts against the limits of
+its NodePool while the nodes that it replaces are still there.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import msgspec
+import numpy as np
+
+from moorage.autoscale.karpenter.candidates import Candidate
+from moorage.autoscale.karpenter.claims import ClaimPlan, size_of
+from moorage.autoscale.node_kinds import Amounts, NodeKind, NodeKinds
+from moorage.autoscale.snapshot import Snapshot, Trial
+from moorage.columns.cluster import PodRecord
+from moorage.columns.resources import PODS
+from moorage.pools.growth import Growth
+from moorage.pools.instance_types import ON_DEMAND, SPOT
+from moorage.schedule.framework.plugin import Mask
+
+MAX_AT_A_TIME = 100
+SPOT_CHOICES = 15
+_BALANCED, _BALANCED_K = "Balanced", 2
+_SAVINGS = 1e-9
+
+
+class Command(msgspec.Struct, frozen=True, eq=False):
+    """Nodes to disrupt, and the kind of node that replaces them, if one does."""
+
+    candidates: tuple[Candidate, ...]
+    replacement: NodeKind | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(candidate.name for candidate in self.candidates)
+
+    @property
+    def decision(self) -> str:
+        return "replace" if self.replacement is not None else "delete"
+
+    @property
+    def savings(self) -> float:
+        price = self.replacement.template.price if self.replacement is not None else 0.0
+        return sum(candidate.price for candidate in self.candidates) - (price or 0.0)
+
+
+class NotPossible(msgspec.Struct, frozen=True):
+    """Why nodes cannot go."""
+
+    reason: str
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """What all nodes of a NodePool cost an hour, and what it would cost to disrupt them."""
+
+    price: float
+    cost: float
+
+
+class Consolidator:
+    """Tries the removal of nodes on a snapshot from which the nodes that leave are gone already."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        kinds: NodeKinds,
+        trial: Trial,
+        growths: Mapping[str, Growth],
+        totals: Mapping[str, Totals],
+        *,
+        spot_to_spot: bool = False,
+    ) -> None:
+        self._snapshot, self._kinds, self._trial = snapshot, kinds, trial
+        self._growths, self._totals, self._spot_to_spot = growths, totals, spot_to_spot
+        labels = [kind.template.capacity_type for kind in kinds.kinds]
+        self._spot = np.array([label == SPOT for label in labels], np.bool_)
+        self._fits: dict[int, Amounts] = {}
+        self._on_demand = np.array([label == ON_DEMAND for label in labels], np.bool_)
+
+    def several(self, candidates: Sequence[Candidate]) -> Command | None:
+        """Return the most of the first candidates that can go together, at least two."""
+        lowest, highest = 1, min(len(candidates) - 1, MAX_AT_A_TIME)
+        best: Command | None = None
+        while lowest <= highest:
+            middle = (lowest + highest) // 2
+            found = self.compute(candidates[: middle + 1])
+            if isinstance(found, Command) and self._is_approved(found):
+                best, lowest = found, middle + 1
+            else:
+                highest = middle - 1
+        return best
+
+    def one(self, candidate: Candidate) -> Command | NotPossible:
+        found = self.compute((candidate,))
+        if isinstance(found, Command) and not self._is_approved(found):
+            return NotPossible("Savings are too small for the disruption of its pods")
+        return found
+
+    def compute(self, candidates: Sequence[Candidate]) -> Command | NotPossible:
+        """Say whether the pods of these nodes fit on the others, or on those and one new, cheaper node."""
+        if reason := self._lacks_room(candidates):
+            return NotPossible(reason)
+        with self._without(candidates) as (records, slots):
+            if reason := self._hopeless(records, slots, sum(candidate.price for candidate in candidates)):
+                return NotPossible(reason)
+            plan = ClaimPlan(self._snapshot, self._kinds, self._trial, self._growths, without=slots)
+            plan.solve(records, patient=False)
+            if plan.unplaced:
+                first = plan.unplaced[0]
+                return NotPossible(f"not all pods would schedule, {first.key} fits on no node")
+            if len(plan.claims) > 1:
+                return NotPossible(f"Can't remove without creating {len(plan.claims)} candidates")
+            if not plan.claims:
+                return Command(tuple(candidates))
+            return self._replaced(tuple(candidates), plan.claims[0].mask)
+
+    def _lacks_room(self, candidates: Sequence[Candidate]) -> str:
+        """Return why these nodes stay if the others have too little room for pods of one shape; else an empty text.
+
+        It is counted once for each shape how many of its pods each node has room for, whatever else comes there.
+        """
+        first: dict[int, PodRecord] = {}
+        asked: Counter[int] = Counter()
+        for candidate in candidates:
+            for record in candidate.records:
+                first.setdefault(record.shape.number, record)
+                asked[record.shape.number] += 1
+        slots = [self._snapshot.cluster.nodes.slot_of[candidate.name] for candidate in candidates]
+        price = sum(candidate.price for candidate in candidates)
+        for number, count in asked.items():
+            fits = self._fits.get(number)
+            if fits is None:
+                fits = self._fits[number] = self._room_for(first[number])
+            if count > int(fits.sum()) - int(fits[slots].sum()):
+                mask = self._cheaper(self._kinds.answer(first[number]).accepted, price)
+                if not mask.any():
+                    return "Can't replace with a cheaper node"
+        return ""
+
+    def _room_for(self, record: PodRecord) -> Amounts:
+        """Return for each slot how many pods like one it has room for, none where the scheduler refuses it."""
+        nodes = self._snapshot.cluster.nodes
+        feasible = self._snapshot.candidates(record).feasible()
+        fits = np.where(feasible, nodes.free(PODS)[: len(feasible)], 0)
+        for name, amount in record.shape.requests.items():
+            if name != PODS:
+                fits = np.minimum(fits, np.maximum(nodes.free(name)[: len(feasible)], 0) // amount)
+        return fits.astype(np.int64)
+
+    def _hopeless(self, records: Sequence[PodRecord], slots: set[int], price: float) -> str:
+        """Return why no one cheaper node can take the pods that fit on no other; empty if one may.
+
+        Nodes that are planned cost far more than this sum, and nearly all nodes of a full cluster end here.
+        """
+        trial, kinds = self._trial, self._kinds
+        mark = trial.mark()
+        try:
+            left = []
+            for record in sorted(records, key=size_of):
+                if not trial.place(record, slots):
+                    if not self._cheaper(kinds.answer(record).accepted, price).any():
+                        return "Can't replace with a cheaper node"
+                    left.append(record)
+        finally:
+            trial.undo(mark)
+        if not left:
+            return ""
+        answers = [kinds.answer(record) for record in left]
+        asked = np.sum([answer.asked for answer in answers], axis=0)
+        mask = (kinds.room[:, asked > 0] >= asked[asked > 0]).all(axis=1)
+        for answer in answers:
+            mask &= answer.accepted
+        if not mask.any():
+            return "not all pods would schedule on other nodes and a new one"
+        return "" if self._cheaper(mask, price).any() else "Can't replace with a cheaper node"
+
+    @contextmanager
+    def _without(self, candidates: Sequence[Candidate]) -> Iterator[tuple[list[PodRecord], set[int]]]:
+        """Have nodes without their pods inside the block; yield the pods, and the slots that are not for them."""
+        trial, mark = self._trial, self._trial.mark()
+        records = [record for candidate in candidates for record in candidate.records]
+        try:
+            for record in records:
+                trial.lift(record)
+            yield records, {trial.block(candidate.name) for candidate in candidates}
+        finally:
+            trial.undo(mark)
+
+    def _replaced(self, candidates: tuple[Candidate, ...], mask: Mask) -> Command | NotPossible:
+        price = sum(candidate.price for candidate in candidates)
+        are_spot = all(c.kind is not None and c.kind.template.capacity_type == SPOT for c in candidates)
+        if are_spot and bool((mask & self._spot).any()):
+            if not self._spot_to_spot:
+                return NotPossible("SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node")
+            mask = mask & self._spot
+        mask = self._cheaper(mask, price)
+        if not mask.any():
+            return NotPossible("Can't replace with a cheaper node")
+        if are_spot and bool((mask & self._spot).any()) and len(candidates) == 1:
+            types = {self._kinds.kinds[number].template.instance_type for number in np.flatnonzero(mask)}
+            if len(types) < SPOT_CHOICES:
+                text = "cheaper instance type options than the current candidate to consolidate"
+                return NotPossible(f"SpotToSpotConsolidation requires {SPOT_CHOICES} {text}, got {len(types)}")
+        if not are_spot and bool((mask & self._spot).any()) and bool((mask & self._on_demand).any()):
+            mask = mask & self._spot
+        if len(candidates) > 1:
+            mask = self._of_other_types(candidates, mask)
+            if not mask.any():
+                return NotPossible("Can't replace with a cheaper node")
+        return Command(candidates, self._kinds.kinds[self._kinds.cheapest_of(mask)])
+
+    def _cheaper(self, mask: Mask, price: float) -> Mask:
+        return mask & (self._kinds.prices < price - _SAVINGS)
+
+    def _of_other_types(self, candidates: Sequence[Candidate], mask: Mask) -> Mask:
+        """Leave out kinds that are not cheaper than a candidate of a type that they could be: it would be kept."""
+        prices: dict[str, float] = {}
+        for candidate in candidates:
+            if candidate.kind is not None:
+                name = candidate.kind.template.instance_type
+                prices[name] = min(prices.get(name, float("inf")), candidate.price)
+        there = {self._kinds.kinds[number].template.instance_type for number in np.flatnonzero(mask)}
+        highest = min((price for name, price in prices.items() if name in there), default=float("inf"))
+        return self._cheaper(mask, highest) if highest < float("inf") else mask
+
+    def _is_approved(self, command: Command) -> bool:
+        """Return whether what is saved is worth what is disrupted, in each pool that asks for a balance."""
+        total = sum(candidate.price for candidate in command.candidates)
+        for name in {c.pool.name for c in command.candidates if c.disruption.policy == _BALANCED}:
+            own = [candidate for candidate in command.candidates if candidate.pool.name == name]
+            share = sum(candidate.price for candidate in own) / total if total > 0 else 1.0
+            if not is_balanced(command.savings * share, sum(c.cost for c in own), self._totals[name]):
+                return False
+        return True
+
+
+def is_balanced(savings: float, cost: float, totals: Totals) -> bool:
+    """Return whether the share of a pool's price that is saved is at least half the share that is disrupted."""
+    if totals.price <= 0 or totals.cost <= 0 or savings <= 0:
+        return False
+    disrupted = cost / totals.cost
+    return disrupted == 0 or (savings / totals.price) / disrupted >= 1 / _BALANCED_K
