@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from moorage.model.go.integers import read_int
-from moorage.model.go.times import micro_time_text, time_text
+from moorage.model.go.times import micro_time_text, seconds_of, time_text
 from moorage.model.kubernetes_version import KUBERNETES_VERSION
 from moorage.model.schema.conversion import convert_view
 from moorage.model.text.readers import reads_text
 from moorage.model.types.node import Node
-from moorage.model.well_known.annotations import SIMULATED_SHUTDOWN
-from moorage.model.well_known.labels import ARCH, BETA_ARCH, BETA_OS, HOSTNAME, OS, REGION, ZONE
+from moorage.model.well_known.annotations import SIMULATED_SHUTDOWN, SIMULATED_STOPPED
+from moorage.model.well_known.labels import ARCH, BETA_ARCH, BETA_OS, HOSTNAME, OS, REGION, SIMULATED_BY, ZONE
 from moorage.run.shutdown import NOT_READY
 
 Raw = dict[str, Any]
@@ -34,12 +34,15 @@ _HEALTHY = (
 
 
 #: Label with the name of the process that simulates a node.
-SIMULATOR_LABEL = "simulate.moorage.dev/kubelet"
+SIMULATOR_LABEL = SIMULATED_BY
 SIMULATOR = "moorage"
 #: Annotation ("true") of a node whose kubelet is to behave as if unplugged.
-STOPPED = "simulate.moorage.dev/stopped"
+STOPPED = SIMULATED_STOPPED
 _RUNTIME = "simulated://1.0.0"
 _HIGHEST_POD = (1 << 22) - 1
+
+#: Kubelets report the status of their nodes at least every five minutes.
+_SILENCE = 600.0
 
 
 def new_node(
@@ -211,3 +214,16 @@ def _node_info(node: Node) -> Raw:
         "operatingSystem": "linux",
         "architecture": "amd64",
     }
+
+
+def is_stopped(node: Node) -> bool:
+    return node.metadata.annotations.get(STOPPED) == "true"
+
+
+def reports_unready(node: Node, now: float) -> bool:
+    """Return whether a kubelet says that its node is not ready, and has not been silent since."""
+    ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
+    if ready is None or ready.status != "False" or is_stopped(node):
+        return False
+    heard = seconds_of(ready.lastHeartbeatTime)
+    return heard is None or heard >= now - _SILENCE

@@ -1,0 +1,1 @@
+"""Say what simulated pods and nodes use: annotations with amounts, courses over time and loads, as metrics APIs."""
