@@ -1,0 +1,1 @@
+"""Answer questions about capacity: one module for each command of `moorage capacity`."""
