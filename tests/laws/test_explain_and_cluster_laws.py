@@ -10,7 +10,8 @@ from tests.laws.random_worlds import Dimension, World, worlds
 from tests.laws.world_in_cluster import picture_of_cluster
 from tests.laws.world_picture import EVICTED, ON_NODE, PENDING, REFUSED, Line, subject_of
 
-from moorage.plan.explain.explanation import Standing, explain_pod
+from moorage.plan.explain.explanation import explain_pod
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.target import TargetError, find_target
 from moorage.plan.planner import Planner, Settings
 

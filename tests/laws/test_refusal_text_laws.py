@@ -21,8 +21,9 @@ from moorage.columns.cluster import Cluster
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
-from moorage.plan.explain.explanation import Explanation, Standing
+from moorage.plan.explain.explanation import Explanation
 from moorage.plan.explain.groups import Line, Refused, merged, refused_nodes
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.text import ExplanationText
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.default_profile import default_profile

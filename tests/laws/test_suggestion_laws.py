@@ -16,13 +16,13 @@ from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw
 
 from moorage.model.kinds import KINDS
+from moorage.model.patch.strategic_merge import apply_strategic_merge
 from moorage.model.schema.merge_schema import schema_of
 from moorage.plan.explain.remedies import resources as resource_remedies
 from moorage.plan.explain.remedies.acceptance import AdmissionCheck, document_of
 from moorage.plan.explain.remedies.change import Change, ChangeKind
 from moorage.plan.explain.target import TargetError
 from moorage.schedule.plugins.node_resources_fit import shown
-from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 GPU, HUGE = "example.com/gpu", "hugepages-2Mi"
 EFFECTS = st.sampled_from(["NoSchedule", "NoExecute"])

@@ -23,7 +23,7 @@ from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.departures import EvictionLoop
 from moorage.plan.explain.afterwards import workload_evictions
-from moorage.plan.explain.explanation import Explanation, Standing, explain_pod, plain
+from moorage.plan.explain.explanation import Explanation, explain_pod, plain
 from moorage.plan.explain.groups import Refused, plain_refusal
 from moorage.plan.explain.node import refusals_at
 from moorage.plan.explain.remedies.acceptance import AdmissionCheck
@@ -33,6 +33,7 @@ from moorage.plan.explain.remedies.remedy import remedy_of
 from moorage.plan.explain.remedies.taints import taint_changes
 from moorage.plan.explain.remedies.trials import Suggestion, Together, Trials, best_of
 from moorage.plan.explain.replicas import failed_line, refused_pod
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.suggesting import Help, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Item, Key, Note

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.plan.explain.daemon_set import DaemonExplanation, DaemonNodes, DaemonState
-from moorage.plan.explain.explanation import Standing
 from moorage.plan.explain.groups import MAX_LINES, merged
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.suggesting import Help
 from moorage.plan.explain.text import ExplanationText
 from moorage.plan.report.node_lists import shown_nodes

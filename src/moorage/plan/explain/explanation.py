@@ -4,7 +4,6 @@ All reasons of all nodes that refuse it, the scores of the others, what preempti
 that would make it fit, each tried. Kubernetes prints one line of this, in the FailedScheduling event.
 """
 
-from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -12,18 +11,25 @@ import numpy as np
 
 from moorage.columns.cluster import PodRecord
 from moorage.match.taint_eviction import When
+from moorage.model.types.pod import Pod
 from moorage.plan.departures import EvictionLoop
 from moorage.plan.devices import DeviceLine, devices_at, devices_of
 from moorage.plan.explain.afterwards import consequences, deadline_here, deadline_there, refusals_on
 from moorage.plan.explain.cells import Cell, column
 from moorage.plan.explain.groups import Refused, plain_refusal, refused_nodes
+from moorage.plan.explain.policy_changes import PodChange, changes_of
 from moorage.plan.explain.remedies.change import ChangeKind
 from moorage.plan.explain.remedies.trials import Suggestion, Together, passing
 from moorage.plan.explain.replicas import Replicas, plain_replicas
+from moorage.plan.explain.sentence.standings import PENDING_STANDINGS, Standing
+from moorage.plan.explain.sentence.verdict import sentence_of
+from moorage.plan.explain.sentence.waiting import Sentence, why_refused
 from moorage.plan.explain.suggesting import Decision, Help, Suggesting, plain_help
 from moorage.plan.explain.target import Target, TargetError
 from moorage.plan.input.inventory import Inventory, Note
 from moorage.plan.pod_lines import REFUSED, PodDeadline, State, why_kept_out
+from moorage.plan.pools.reading import pools_of
+from moorage.plan.pools.verdicts import PoolVerdict, pool_verdicts
 from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
@@ -34,26 +40,23 @@ from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.framework.plugin import Mask, Profile
 
 _PLAIN_FIELDS = (
-    *("pod", "workload", "standing", "node", "scheduler", "priority", "reason", "message", "story"),
+    *(
+        "sentence",
+        "pod",
+        "exists",
+        "workload",
+        "standing",
+        "node",
+        "scheduler",
+        "priority",
+        "reason",
+        "message",
+        "story",
+    ),
     *("nodes", "feasible", "tied", "seed", "weights"),
 )
 
 
-class Standing(StrEnum):
-    """What becomes of the pod."""
-
-    BOUND = "Bound"
-    FITS = "Fits"
-    PREEMPTS = "Preempts"
-    PENDING = "Pending"
-    FAILED = "Failed"  # its kubelet refused it, or its containers failed
-    EVICTED = "Evicted"  # a taint made it leave its node
-    REFUSED = "Refused"  # the API server refuses it, as other pods of its workload
-    COMPLETE = "Complete"  # all pods of the workload are there; what is explained would be one more
-
-
-#: The pod runs nowhere, or others would have to leave for it.
-PENDING_STANDINGS = (Standing.PENDING, Standing.PREEMPTS, Standing.FAILED, Standing.EVICTED, Standing.REFUSED)
 _STANDINGS = {State.FAILED: Standing.FAILED, State.EVICTED: Standing.EVICTED}
 
 
@@ -105,6 +108,8 @@ class Explanation(msgspec.Struct):
     scores: tuple[ScoreRow, ...]
     tied: int
     seed: int
+    why: Sentence = Sentence("")  # why it waits
+    exists: bool = True  # it is in the cluster, and is not one that is made or would be made later
     preemption: Preemption | None = None
     column: Column | None = None
     replicas: Replicas | None = None  # of the workload that was asked about
@@ -113,9 +118,23 @@ class Explanation(msgspec.Struct):
     notes: tuple[Note, ...] = ()
     devices: tuple[DeviceLine, ...] = ()  # that it has, or would get on the node it goes to
     troubles: tuple[str, ...] = ()  # why it does not stay there: taints, or other gates of other components
+    #: What policies and webhooks changed of it, or would change.
+    changes: tuple[PodChange, ...] = ()
     #: For how long it stays there, if the node has NoExecute taints, and what follows.
     deadline: PodDeadline | None = None
     eviction_loop: EvictionLoop | None = None  # its workload's pods are evicted again and again
+    #: What the pools of autoscalers would do for it, those that would start a node first, the cheapest first.
+    pools: tuple[PoolVerdict, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What a person wants to know first: what becomes of the pod, or what it needs and the most that there is."""
+        return sentence_of(self)
+
+    @property
+    def sentence_keys(self) -> dict[str, str]:
+        """The whole keys of taints and labels that the sentence names shorter, by their short names."""
+        return self.why.keys
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
@@ -181,7 +200,7 @@ class _Explaining:
         candidates = self.engine.candidates(shape)
         feasible = passing(candidates)
         rejection = candidates.rejection
-        rows, tied = _score_rows(candidates, feasible)
+        rows, tied = score_rows(candidates, feasible)
         made = Explanation(
             pod=pod.key,
             workload=pod.workload,
@@ -201,6 +220,8 @@ class _Explaining:
             tied=tied,
             seed=nodes.seed,
             notes=self._notes(),
+            exists=self.target.exists,
+            changes=changes_of(self.simulation, self.inventory, pod),
         )
         if made.standing in _STANDINGS.values():
             made.reason, made.message = pod.reason, pod.message
@@ -208,15 +229,26 @@ class _Explaining:
             made.devices = devices_of(pod.pod, self.world)
         else:
             self._decide(made, record, candidates)
+        if made.standing in (Standing.PENDING, Standing.REFUSED):
+            made.why = why_refused(candidates, made.refused, self.gates, record.pod, made.reason, made.message)
         self._look_ahead(made, record)
         if self.node:
             made.column = self._column(candidates, feasible, rows)
+        made.pools = self._pools(made, record.pod)
         waits = made.standing in (Standing.PENDING, Standing.REFUSED)
         decision = Decision(made.standing is Standing.BOUND, waits, made.reason)
         made.help = Suggesting(self.simulation, self.inventory, self.target, self.node).suggest(
             decision, record, feasible
         )
         return made
+
+    def _pools(self, made: Explanation, pod: Pod) -> tuple[PoolVerdict, ...]:
+        """Return what pools say, if the pod waits for a node, or if it was asked about them."""
+        waits = made.standing in (Standing.PENDING, Standing.PREEMPTS) and made.reason in ("", UNSCHEDULABLE)
+        if self.foreign or not (waits or self.inventory.pools is not None):
+            return ()
+        pools = pools_of(self.inventory).pools
+        return tuple(pool_verdicts(self.simulation, pools, pod)) if pools else ()
 
     def _look_ahead(self, made: Explanation, record: PodRecord) -> None:
         """Say for how long the pod stays on its node, and whether it starts there."""
@@ -282,7 +314,7 @@ class _Explaining:
         return tuple(dict.fromkeys((*self.inventory.notes, *assumption_notes(self.simulation, self.inventory))))
 
 
-def _score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow, ...], int]:
+def score_rows(candidates: Candidates, feasible: Mask) -> tuple[tuple[ScoreRow, ...], int]:
     """Return the nodes that fit by score, best first and tie winners first, and how many tie for the first."""
     slots = np.flatnonzero(feasible)
     if not len(slots):
@@ -305,6 +337,7 @@ def plain(told: Explanation) -> dict[str, Any]:
     return {
         "version": 1,
         **{name: getattr(told, name) for name in _PLAIN_FIELDS},
+        "sentenceKeys": told.sentence_keys,
         "rejection": plain_refusal(told.rejection) if told.rejection is not None else None,
         "refused": [
             {
@@ -318,7 +351,9 @@ def plain(told: Explanation) -> dict[str, Any]:
         "scores": as_data(told.scores),
         "devices": as_data(told.devices),
         "troubles": list(told.troubles),
+        "changes": [{"by": one.by, "would": one.would, "patch": list(one.patch)} for one in told.changes],
         "deadline": as_data(told.deadline),
+        "pools": [{**as_data(one), "sentence": one.sentence} for one in told.pools],
         "evictionLoop": as_data(told.eviction_loop),
         "preemption": as_data(told.preemption),
         "column": as_data(told.column),

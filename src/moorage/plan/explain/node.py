@@ -22,7 +22,7 @@ from moorage.plan.report.plain import as_data
 from moorage.plan.simulation.admission_notes import assumption_notes
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import UNSCHEDULABLE
-from moorage.schedule.diagnosis import Refusal
+from moorage.schedule.diagnosis import Refusal, refusals_of
 from moorage.schedule.framework.plugin import Code, Verdict
 
 _MAX_ASKED = 500
@@ -127,11 +127,7 @@ def _asked(simulation: Simulation, record: PodRecord, slot: int) -> tuple[Refusa
     cluster, spec = simulation.cluster, record.pod.spec
     free = msgspec.structs.replace(record.pod, spec=msgspec.structs.replace(spec, nodeName=""))
     candidates = simulation.scheduler.engines[spec.schedulerName].candidates(cluster.shape_of(free, by_name=True))
-    if candidates.rejection is not None:
-        plugin, verdict = candidates.rejection
-        return (Refusal(plugin.name, verdict),)
-    said = ((item.plugin.name, item.plugin.explain(item.prepared.want, cluster, slot)) for item in candidates.filters)
-    return tuple(Refusal(name, verdict) for name, verdict in said if verdict is not None)
+    return tuple(refusals_of(candidates, slot))
 
 
 def plain_node(told: NodeExplanation) -> dict[str, Any]:

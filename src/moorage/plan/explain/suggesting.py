@@ -258,6 +258,8 @@ def plain_help(told: Help) -> dict[str, Any]:
                 "nodes": list(suggestion.nodes),
                 "pendingBefore": suggestion.pending_before,
                 "pendingAfter": suggestion.pending_after,
+                "effect": suggestion.effect,
+                "landsOn": list(suggestion.lands_on),
                 "worseOff": list(suggestion.worse_off),
                 "deletesPending": suggestion.deletes_pending,
                 "remarks": list(suggestion.remarks),
@@ -276,6 +278,8 @@ def _plain_together(together: Together) -> dict[str, Any]:
         "changes": [_plain_change(change) for change in together.changes],
         "pendingBefore": together.pending_before,
         "pendingAfter": together.pending_after,
+        "effect": together.effect,
+        "landsOn": list(together.lands_on),
         "worseOff": list(together.worse_off),
         "remarks": list(together.remarks),
     }
@@ -285,6 +289,7 @@ def _plain_change(change: Change) -> dict[str, Any]:
     return {
         "kind": change.kind.value,
         "summary": change.summary,
+        "sentence": change.sentence,
         "yaml": change.yaml,
         "command": change.command,
         "note": change.note,

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from moorage.lint.report.printable import printable, printable_lines
-from moorage.plan.explain.explanation import Explanation, Standing
+from moorage.plan.explain.explanation import Explanation
 from moorage.plan.explain.explanation_lines import ExplanationLines
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.trials import Suggestion
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.report.node_lists import shown_nodes
 from moorage.plan.report.terminal import BOLD, GREEN, YELLOW
 

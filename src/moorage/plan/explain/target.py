@@ -17,7 +17,7 @@ from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.replicas import Replicas, failed_line, refused_pod, replicas_of
 from moorage.plan.input.inventory import Inventory, Item, Key, kind_words
-from moorage.plan.pod_lines import NOT_CREATED, PRESENT, PlannedPod, PodRows, State, planned_pods, record_of
+from moorage.plan.pod_lines import NOT_CREATED, PRESENT, REFUSED, PlannedPod, PodRows, State, planned_pods, record_of
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
 from moorage.schedule.cycle import Action, Bind
@@ -40,7 +40,8 @@ class TargetError(Exception):
 class Target(msgspec.Struct):
     """The pod to be explained. `story` says how it comes to be this one, where that is not obvious.
 
-    Of a workload, `replicas` counts its pods. `is_next`: all are there, and this would be one more.
+    Of a workload, `replicas` counts its pods. `is_next`: all are there, and this would be one more. `exists`: it is
+    there, and not one that its workload makes later.
     """
 
     pod: PlannedPod
@@ -48,6 +49,7 @@ class Target(msgspec.Struct):
     story: str = ""
     replicas: Replicas | None = None
     is_next: bool = False
+    exists: bool = True
 
 
 class _ItsTurn(Exception):
@@ -196,7 +198,7 @@ def _target(simulation: Simulation, pod: PlannedPod, record: PodRecord | None = 
     else:
         record = simulation.cluster.pods.get(pod.key) or record_of(simulation, pod.key, pod.pod)
     simulation.scheduler.nominations.remove(pod.key)
-    return Target(pod, record, story)
+    return Target(pod, record, story, exists=pod.reason not in (NOT_CREATED, REFUSED))
 
 
 # -- workloads --------------------------------------------------------------------------------------------------------
@@ -260,7 +262,11 @@ def _of_cron_job(simulation: Simulation, item: Item) -> Target:
         reasons = (message for _, owner, message in simulation.controllers.refused_creates() if owner.endswith(name))
         raise TargetError(f"the Jobs of {key} have no pods: {next(reasons, 'they ask for none')}")
     suspended = ", although it is suspended" if item.view.spec.suspend else ""
-    return _target(simulation, following, story=f"no pod of {key} waits; this would be one of its next Job{suspended}")
+    target = _target(
+        simulation, following, story=f"no pod of {key} waits; this would be one of its next Job{suspended}"
+    )
+    target.exists = False
+    return target
 
 
 def _of_workload(simulation: Simulation, inventory: Inventory, item: Item) -> Target:
@@ -287,7 +293,7 @@ def _of_workload(simulation: Simulation, inventory: Inventory, item: Item) -> Ta
         if following is None:
             raise TargetError(f"{key} makes no pods")
         target = _target(simulation, following)
-        target.is_next = True
+        target.is_next, target.exists = True, False
     target.replicas = replicas
     return target
 

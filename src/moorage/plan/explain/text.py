@@ -5,12 +5,15 @@ from collections.abc import Iterator, Sequence
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import printable
 from moorage.plan.explain.cells import Answer, Cell
-from moorage.plan.explain.explanation import Column, Explanation, ScoreRow, Standing
+from moorage.plan.explain.explanation import Column, Explanation, ScoreRow
 from moorage.plan.explain.groups import MAX_LINES, Line, merged
+from moorage.plan.explain.sentence.standings import Standing
+from moorage.plan.explain.sentence.verdict import verdict
+from moorage.plan.explain.sentence.words import capital
 from moorage.plan.explain.suggestion_text import SuggestionText
 from moorage.plan.report.grouping import by_request
 from moorage.plan.report.node_lists import shown_nodes
-from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, RED, YELLOW
+from moorage.plan.report.terminal import BOLD, CYAN, DIM, GREEN, MAX_ROWS, RED, YELLOW
 from moorage.schedule.diagnosis import Refusal, event_note
 
 _COLOUR = {Standing.BOUND: GREEN, Standing.FITS: GREEN, Standing.PREEMPTS: YELLOW}
@@ -45,7 +48,16 @@ class ExplanationText(SuggestionText):
         yield from self._section("Devices", self._devices(told))
         yield from self._section("Preemption", self._preemption(told))
         yield from self._help(told)
+        yield from self._section("Nodes that pools could start", self._pools(told))
         yield from self._section("Notes", self._notes(told.notes))
+
+    def _pools(self, told: Explanation) -> Iterator[str]:
+        if told.pools and told.pools[0].takes and told.is_pending:
+            yield from self._wrapped("  ", 4, f"It would fit with {told.pools[0].offer} (tried)", GREEN)
+        shown = self._cut(told.pools, MAX_ROWS)
+        for one in shown:
+            yield from self._wrapped(f"  {self._styled(printable(one.pool), YELLOW)}: ", 4, one.sentence)
+        yield from self._left_out(len(told.pools) - len(shown), "pool")
 
     # -- what becomes of it -------------------------------------------------------------------------------------------
 
@@ -55,7 +67,7 @@ class ExplanationText(SuggestionText):
             if told.replicas.existing or told.standing is Standing.REFUSED:
                 colour = RED if told.standing is Standing.REFUSED else ""
                 yield from self._wrapped("  ", 4, told.replicas.headline, colour)
-                yield from self._wrapped("  ", 4, _capital(verdict(told)))
+                yield from self._wrapped("  ", 4, capital(verdict(told)))
             else:
                 yield from self._wrapped("  ", 4, f"{told.replicas.headline}; {verdict(told)}")
         else:
@@ -73,6 +85,8 @@ class ExplanationText(SuggestionText):
             message = told.message if self._all else event_note(told.message)
             yield from self._wrapped("  ", 4, f"{told.reason}: {message}")
         yield from self._deadline(told)
+        for change in told.changes:
+            yield from self._wrapped("  ", 4, capital(change.sentence))
         yield ""
 
     def _deadline(self, told: Explanation) -> Iterator[str]:
@@ -218,71 +232,8 @@ class ExplanationText(SuggestionText):
         yield from self._wrapped("  ", 4, f"evicts {victims} from {preemption.node}{budgets}", YELLOW)
 
 
-def verdict(told: Explanation) -> str:
-    """Say in one sentence what becomes of the pod."""
-    of = f"{told.feasible:,} of {counted(told.nodes, 'node')}"
-    if told.standing is Standing.REFUSED:
-        return f"were its pods let in, {of} would do"
-    if told.standing is Standing.COMPLETE and told.next is not None:
-        return f"{_next_name(told)} would {_would(told, told.next)}"
-    if told.standing is Standing.BOUND:
-        again = {group.nodes: group for group in told.refused if told.node in group.nodes}
-        would = f"it would not be put there again: {_said(next(iter(again.values())).refusals)}" if again else ""
-        return f"on node {told.node}. {would or f'Were it scheduled again, {of} would do.'}"
-    if told.standing is Standing.FAILED:
-        return f"the kubelet of node {told.node} refused it" if told.reason != "Failed" else f"failed on {told.node}"
-    if told.standing is Standing.EVICTED:
-        return f"had to leave node {told.node}"
-    if told.standing is Standing.FITS:
-        return f"goes to {_where(told)}"
-    if told.standing is Standing.PREEMPTS and told.preemption is not None:
-        return f"fits on no node as it is; {counted(len(told.preemption.victims), 'pod')} must leave {told.node} first"
-    return _no_node(told)
-
-
-def _where(told: Explanation) -> str:
-    if told.feasible == 1:
-        return f"{told.node}, the only node of {told.nodes:,} on which it fits"
-    why = f"{told.feasible:,} of {counted(told.nodes, 'node')} fit, and it scores highest ({told.scores[0].total})"
-    if told.tied > 1:
-        why += f"; {told.tied:,} nodes score as much, between which fewer pods and then --seed {told.seed} decide"
-    return f"{told.node}: {why}"
-
-
-def _no_node(told: Explanation) -> str:
-    if told.feasible:
-        return f"kept from being scheduled, although {told.feasible:,} of {counted(told.nodes, 'node')} would do"
-    return "fits on no node" if told.nodes else "there are no nodes in the input"
-
-
-def _next_name(told: Explanation) -> str:
-    """Name the pod that is not there."""
-    is_job = told.workload.startswith("Job ")
-    if told.replicas is not None and not told.replicas.existing:
-        return "a first one"
-    return "one more pod" if is_job else "the next replica"
-
-
-def _would(told: Explanation, then: Standing) -> str:
-    if then is Standing.FITS:
-        return f"go to {_where(told)}"
-    if then is Standing.REFUSED:
-        return f"be refused: {told.message}"
-    if then is Standing.PREEMPTS and told.preemption is not None:
-        return f"evict {counted(len(told.preemption.victims), 'pod')} from {told.node}"
-    return f"be Pending: {_no_node(told)}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _away(line: Line) -> str:
     if line.furthest == 1:
         return "one reason away"
     most = f" to {line.furthest}" if line.furthest > line.nearest else ""
     return f"{line.nearest}{most} reasons away"
-
-
-def _said(refusals: Sequence[Refusal]) -> str:
-    return "; ".join(reason for refusal in refusals for reason in refusal.verdict.reasons)

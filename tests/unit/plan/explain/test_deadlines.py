@@ -12,9 +12,10 @@ from moorage.match.eviction_clock import STAYS
 from moorage.model.gates import gates_from
 from moorage.plan.explain.daemon_set import explain_daemon_set, plain_daemon_set
 from moorage.plan.explain.daemon_text import DaemonText
-from moorage.plan.explain.explanation import Explanation, Standing, plain
+from moorage.plan.explain.explanation import Explanation, plain
 from moorage.plan.explain.node import explain_node, plain_node
 from moorage.plan.explain.node_text import NodeText
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.text import ExplanationText
 from moorage.plan.planner import Planner, Settings
 

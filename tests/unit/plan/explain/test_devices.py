@@ -22,9 +22,10 @@ from tests.unit.plan.device_worlds import (
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node
 
-from moorage.plan.explain.explanation import Explanation, Standing, plain
+from moorage.plan.explain.explanation import Explanation, plain
 from moorage.plan.explain.remedies import trials
 from moorage.plan.explain.remedies.change import ChangeKind
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.text import ExplanationText
 
 

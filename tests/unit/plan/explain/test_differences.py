@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from moorage.model.patch.json_patch import apply_json_patch
 from moorage.plan.explain.remedies.differences import CannotCarry, carried, changed_paths, operations
-from moorage.serve.patch.json_patch import apply_json_patch
 
 _ADDED = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
 _LESS = {"key": "level", "operator": "Lt", "value": "5"}

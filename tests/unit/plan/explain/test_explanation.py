@@ -8,7 +8,7 @@ from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
 from moorage.plan.explain.cells import Answer
-from moorage.plan.explain.explanation import Standing
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.target import TargetError
 
 URGENT = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 9}

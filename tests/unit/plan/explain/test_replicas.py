@@ -13,7 +13,8 @@ from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Plan, Raw, node, pod, workload
 
 from moorage.cli.commands.explain import command
-from moorage.plan.explain.explanation import Standing, plain
+from moorage.plan.explain.explanation import plain
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.text import ExplanationText
 
 
@@ -79,7 +80,7 @@ def test_a_next_replica_that_does_not_fit_is_not_a_pod_that_waits(kind: str) -> 
     assert (told.standing, told.next, told.is_pending) == (Standing.COMPLETE, Standing.PENDING, False)
     text = printed(*documents, target=f"{kind}/w")
     who = "One more pod" if kind == "Job" else "The next replica"
-    assert f"3 of 3 pods exist: on a {who} would be Pending: fits on no node Unschedulable: 0/1 nodes" in text
+    assert f"3 of 3 pods exist: on a {who} would be Pending: needs 1 cpu; no node has any free Unsch" in text
     assert " Pending: fits" not in text.replace("would be Pending: fits", "")
     assert "replicas 4 → 3" not in text
 
@@ -99,7 +100,7 @@ def test_a_workload_of_no_pods_tells_where_a_first_one_would_go(kind: str) -> No
     text = printed(node("a"), of_kind(kind, 0), target=f"{kind}/w")
     assert text.startswith(f"{kind} default/w wants 0 pods; a first one would go to a, the only node of 1")
     text = printed(node("a"), of_kind(kind, 0, "9"), target=f"{kind}/w")
-    assert "wants 0 pods; a first one would be Pending: fits on no node" in text
+    assert "wants 0 pods; a first one would be Pending: needs 9 cpu; the only node has 4 free" in text
 
 
 def test_a_suspended_job() -> None:
@@ -126,7 +127,7 @@ def test_pods_that_wait_beside_refused_ones() -> None:
     text = printed(node("a", taints=[taint("k", "1")]), quota(1), of_kind("Deployment", 3), target="deploy/w")
     assert "1 of 3 pods exists; 2 are refused: Error creating: pods" in text
     assert "; 1 of those that exist waits for a node" in text
-    assert "Pending: fits on no node" in text
+    assert "Pending: The only node has the taint k=1, which it does not tolerate" in text
 
 
 @pytest.mark.parametrize(

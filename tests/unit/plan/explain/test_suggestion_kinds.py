@@ -209,7 +209,7 @@ TABLE: list[tuple[str, list[Raw], str, str]] = [
         "a threshold",
         [node("n1", gen="v1.35.2"), web(**requires("gen", "SemverGt", "v1.36.99"))],
         "deployment/web",
-        "required node affinity: gen SemverGt v1.36.99 → gen SemverGt v1.35.1",
+        "required node affinity: gen SemverGt v1.36.99 → SemverGt v1.35.1",
     ),
 ]
 

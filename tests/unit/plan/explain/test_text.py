@@ -57,8 +57,10 @@ def test_every_standing_has_its_sentence() -> None:
     )
     again = lines(explained(tainted("a", "1"), running("p", "a")))
     assert "it would not be put there again: node(s) had untolerated taint {spot: 1}" in again
-    assert "Pending: there are no nodes in the input" in lines(explained(pod("p")))
-    assert "kept from being scheduled" in lines(explained(node("a"), pod("p", schedulingGates=[{"name": "g"}])))
+    assert "Pending: There are no nodes" in lines(explained(pod("p")))
+    assert "Waits until its scheduling gate g is removed; 1 of 1 node would take it" in lines(
+        explained(node("a"), pod("p", schedulingGates=[{"name": "g"}]))
+    )
 
 
 def test_no_line_is_wider_than_the_terminal_if_words_allow() -> None:

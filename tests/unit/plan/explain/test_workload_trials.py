@@ -7,9 +7,10 @@ import yaml
 from tests.unit.plan.explaining import explained
 from tests.unit.plan.planning import Raw, node, pod, running, workload
 
-from moorage.plan.explain.explanation import Explanation, Standing, plain
+from moorage.plan.explain.explanation import Explanation, plain
 from moorage.plan.explain.remedies.change import ChangeKind
 from moorage.plan.explain.remedies.workload import trials
+from moorage.plan.explain.sentence.standings import Standing
 
 
 def apart(key: str = "kubernetes.io/hostname") -> Raw:
@@ -33,6 +34,23 @@ def test_replicas_that_keep_away_from_each_other_are_not_asked_to_move() -> None
     assert told.suggestions[0].change.recreates, "the old pod would keep the new ones away"
     assert not any(one.change.gone for one in told.suggestions)
     assert all(one.pending_after == 0 and one.pending_before == 1 for one in told.suggestions)
+
+
+def test_a_suggestion_says_what_it_does_for_the_workload() -> None:
+    taints = [{"key": "t", "value": "1", "effect": "NoSchedule"}]
+    nodes = node("n1", "2", taints=taints), node("n2", "1", taints=taints)
+    told = explained(*nodes, workload("Deployment", "web", replicas=3), pod="deployment/web")
+    effects = {one.change.summary: one.effect for one in told.suggestions}
+    assert effects["add a toleration for t: Equal 1, NoSchedule"] == "all 3 pods get a node: n1, n2"
+    partly = next(effect for summary, effect in effects.items() if summary.startswith("remove the taint t=1"))
+    assert partly in ("2 of 3 pods that wait get a node: n1", "1 of 3 pods that wait gets a node: n2")
+    assert plain(told)["suggestions"][0]["landsOn"] == ["n1", "n2"]
+    told = explained(node("n1"), workload("Deployment", "web", replicas=5), pod="deployment/web")
+    effects = {one.change.summary: one.effect for one in told.suggestions}
+    assert effects["replicas 5 → 4: as many as fit"] == "every pod that is left has a node"
+    assert effects["1 more node like n1"] == "the pod gets a node: n1-1"
+    gated = explained(node("n1"), pod("p", schedulingGates=[{"name": "g"}]))
+    assert [one.effect for one in gated.suggestions] == ["it fits on n1"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +106,7 @@ def test_the_nearest_version_comes_first_and_a_version_label_is_called_a_fact() 
     web = workload("Deployment", "web", replicas=1, pods={"affinity": affinity})
     nodes = node("a", kernel="5.15.0-generic"), node("b", kernel="5.4.0")
     told = explained(*nodes, web, pod="deployment/web", gates={"AllAlpha": True})
-    assert summaries(told)[0].endswith("kernel SemverGt 5.15.0-0")
+    assert summaries(told)[0] == "required node affinity: kernel SemverGt 5.15.0 → SemverGt 5.15.0-0"
     labels = [one.change for one in told.suggestions if one.change.kind is ChangeKind.NODE_LABEL]
     assert labels
     assert all("a fact about the node" in change.note for change in labels)

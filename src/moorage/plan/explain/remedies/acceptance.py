@@ -1,8 +1,8 @@
 """Ask the admission chain about proposed changes: what the API server would refuse is not suggested.
 
 A changed pod or claim is admitted as a new one in place of the old, since most of its spec cannot be updated; a changed
-node as an update. The world is the simulated cluster, with its LimitRanges, namespaces, classes and quotas. What the
-API server would say of the object as it is does not count against a change.
+node as an update. The world is the simulated cluster, with its LimitRanges, namespaces, classes, quotas and policies;
+webhooks are not called. What the API server would say of the object as it is does not count against a change.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,6 +15,8 @@ from moorage.admit.chain import Admission
 from moorage.admit.plugins.quota import charges_of, without_object
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
+from moorage.control.framework.world import controller_of
+from moorage.lint.policies.admission import admit_with_policies
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.quantity import Quantity
@@ -22,6 +24,8 @@ from moorage.model.types.devices import DeviceClass, ResourceClaim
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.plan.explain.remedies.change import Change
+from moorage.serve.access.component_users import maker_of_pods
+from moorage.serve.pki.authentication import ADMIN
 
 _DEVICE_KINDS: dict[type, Kind] = {
     ResourceClaim: KINDS.RESOURCE_CLAIM,
@@ -39,9 +43,11 @@ class AdmissionCheck:
 
     def __init__(self, pod: Pod, chain: Admission, find: FindObject, now: float = 0.0) -> None:
         self._pod, self._chain, self._find, self._now = pod, chain, find, now
+        owner = controller_of(pod.metadata)
+        self._maker = ADMIN if owner is None else maker_of_pods(owner.kind)
         stored = find(KINDS.POD, f"{pod.metadata.namespace}/{pod.metadata.name}")
         self._stored = None if stored is None else stored.view
-        self._raw = _as_new(stored.raw if stored is not None else document_of(pod), KINDS.POD)
+        self._raw = as_new(stored.raw if stored is not None else document_of(pod), KINDS.POD)
         self._before = document_of(pod)
         self._accepted_anyway = set(self._complaints(self._raw)[0])
 
@@ -63,7 +69,8 @@ class AdmissionCheck:
 
     def _complaints(self, raw: Raw, old: Raw | None = None) -> tuple[Sequence[str], Any]:
         """Return what the API server objects to, or else what it would store."""
-        result = self._chain.admit(raw, old)
+        user = ADMIN if raw["kind"] != KINDS.POD.name else self._maker
+        result = admit_with_policies(self._chain, raw, old, user=user).result
         if isinstance(result, Rejected):
             return list(dict.fromkeys(map(str, result.errors))) or [str(result.status["message"])], None
         if isinstance(result.view, Pod):
@@ -89,10 +96,10 @@ class AdmissionCheck:
 
     def _takes_new(self, view: Any) -> bool:
         kind = _DEVICE_KINDS.get(type(view))
-        return kind is None or not self._complaints(_as_new(document_of(view), kind))[0]
+        return kind is None or not self._complaints(as_new(document_of(view), kind))[0]
 
 
-def _as_new(document: Raw, kind: Kind) -> Raw:
+def as_new(document: Raw, kind: Kind) -> Raw:
     """Return the document as a user would create it: without status, node and what the API server adds."""
     metadata = {name: value for name, value in document.get("metadata", {}).items() if name in _CHOSEN_BY_USERS}
     metadata.setdefault("name", "new")
@@ -105,9 +112,9 @@ def document_of(value: Any) -> Any:
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, msgspec.Struct):
-        fields, defaults = value.__struct_fields__, value.__struct_defaults__
-        absent = dict(zip(reversed(fields), reversed(defaults), strict=False))
-        found = ((name, getattr(value, name)) for name in fields)
+        names, defaults = value.__struct_encode_fields__, value.__struct_defaults__
+        absent = dict(zip(reversed(names), reversed(defaults), strict=False))
+        found = zip(names, (getattr(value, name) for name in value.__struct_fields__), strict=True)
         return {name: document_of(one) for name, one in found if name not in absent or one != absent[name]}
     if isinstance(value, dict):
         return {name: document_of(one) for name, one in value.items()}

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from moorage.admit.raw import Raw
+from moorage.attach.originals.marks import without_marks
 from moorage.columns.cluster import Cluster
 from moorage.columns.devices.devices import DeviceObject
 from moorage.model.kinds import Kind
@@ -79,6 +80,23 @@ class ChangeKind(StrEnum):
     RUNTIME_CLASS = "runtimeClass"
 
 
+#: First words of summaries that say what to do.
+_IMPERATIVES = frozenset({"add", "create", "delete", "drop", "label", "move", "remove", "uncordon"})
+#: What to do with what other summaries begin with; nothing, where they say what is in the way.
+_VERBS = {
+    ChangeKind.THRESHOLD: "Change the ",
+    ChangeKind.NODE_AFFINITY: "Change the ",
+    ChangeKind.POD_AFFINITY: "Change the ",
+    ChangeKind.POD_ANTI_AFFINITY: "Change the ",
+    ChangeKind.SPREAD: "Change the ",
+    ChangeKind.RESOURCES: "Request less: ",
+    ChangeKind.PRIORITY: "Use ",
+    ChangeKind.STRATEGY: "Use ",
+    ChangeKind.MORE_NODES: "Add ",
+    ChangeKind.VOLUME: "",
+}
+
+
 class ObjectPatch(msgspec.Struct, frozen=True):
     """A merge patch of an object of the cluster."""
 
@@ -114,6 +132,12 @@ class Change(msgspec.Struct, frozen=True):
     command: str = ""
     note: str = ""  # what to know before it is done
     move: float = 0
+
+    @property
+    def sentence(self) -> str:
+        """The summary as a sentence: it begins with what to do, unless it says what is in the way."""
+        verb = "" if self.summary.partition(" ")[0] in _IMPERATIVES else _VERBS.get(self.kind, "Change ")
+        return f"{verb}{self.summary}" if verb else f"{self.summary[:1].upper()}{self.summary[1:]}"
 
     @property
     def template(self) -> Pod | None:
@@ -190,7 +214,7 @@ def replaced(items: Iterable[Any], index: int, *instead: Any) -> tuple[Any, ...]
 
 
 def as_yaml(value: Any) -> str:
-    """Write a value in block style. Strings that some reader of YAML takes for something else are quoted."""
+    """Write a value in block style, as users write it. Strings that some reader of YAML misreads are quoted."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -204,7 +228,7 @@ def as_yaml(value: Any) -> str:
         return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if plain else '"')
 
     Dumper.add_representer(str, represent)
-    text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1000)
+    text: str = yaml.dump(without_marks(value), Dumper=Dumper, sort_keys=False, allow_unicode=True, width=1000)
     return text.removesuffix("\n")
 
 

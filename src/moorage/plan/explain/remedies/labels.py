@@ -165,11 +165,12 @@ def _affinity_change(
     new: NodeSelectorRequirement,
 ) -> Change:
     comparison = comparison_of(old.operator, NODE_SELECTOR)
+    written = _described(new).removeprefix(f"{old.key} ")
     entry = {"key": new.key, "operator": new.operator, "values": list(new.values)}
     return Change(
         ChangeKind.NODE_AFFINITY,
         f"nodeAffinity {number} {old.key} {old.operator}",
-        f"required node affinity{_which(terms, number)}: {_described(old)} → {_described(new)}",
+        f"required node affinity{_which(terms, number)}: {_described(old)} → {written}",
         3 if comparison is None else 1,
         pod=_with_required(pod, replaced(terms, number, changed)),
         yaml=as_yaml({"matchExpressions": [entry]}),

@@ -7,13 +7,17 @@ the whole object as it would be, by which the simulation tries the change.
 
 import shlex
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import msgspec
 
 from moorage.admit.raw import Raw
+from moorage.attach.objects import POD_PATHS
+from moorage.attach.originals.reading_back import concerns_lowered, put_back
 from moorage.control.framework.world import controller_of
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.patch.json_patch import apply_merge_patch
 from moorage.model.types.devices import DeviceTaintRule
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -24,7 +28,6 @@ from moorage.plan.explain.remedies.workload.carrying_out import as_new, as_writt
 from moorage.plan.input.inventory import Inventory, Item, Key
 from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.simulation.simulation import Simulation
-from moorage.serve.patch.json_patch import apply_merge_patch
 
 _encode = msgspec.json.Encoder().encode
 _RULE = next(kind for kind in KINDS.values() if kind.view is DeviceTaintRule)
@@ -187,11 +190,12 @@ def _on_pod(changes: Sequence[Change], pod: PlannedPod, before: Pod, after: Pod,
     if item is None:
         return Remedy(note="The pod is not in the input yet: its workload would create it.")
     raw = _whole(item)
-    if all(change.kind in _IN_PLACE for change in changes):
-        new = document_of(after)
-        # A toleration of a pod cannot be changed or taken away: the new one is added to those it has.
-        old_tolerations = document_of(before)["spec"].get("tolerations", [])
-        added = [toleration for toleration in new["spec"].get("tolerations", []) if toleration not in old_tolerations]
+    new = document_of(after)
+    # A toleration of a pod cannot be changed or taken away: the new one is added to those it has.
+    old_tolerations = document_of(before)["spec"].get("tolerations", [])
+    added = [toleration for toleration in new["spec"].get("tolerations", []) if toleration not in old_tolerations]
+    in_place = item.lowered is None or not concerns_lowered(added, old_tolerations)
+    if in_place and all(change.kind in _IN_PLACE for change in changes):
         changed = {**raw, "spec": dict(raw["spec"])}
         if added:
             changed["spec"]["tolerations"] = [*(raw["spec"].get("tolerations") or []), *added]
@@ -214,7 +218,7 @@ def _on_pod(changes: Sequence[Change], pod: PlannedPod, before: Pod, after: Pod,
 
 
 def _patched(item: Item, raw: Raw, changed: Raw, command: str, note: str = "") -> Remedy:
-    patch = operations(raw, changed)
+    patch = operations(*_as_stored(item, raw, changed))
     if not patch:
         return Remedy(target=_target(item), command=command, note="Nothing is left to change: it is so already.")
     return Remedy(
@@ -226,6 +230,16 @@ def _patched(item: Item, raw: Raw, changed: Raw, command: str, note: str = "") -
         _manifest(as_written(changed)),
         note,
     )
+
+
+def _as_stored(item: Item, raw: Raw, changed: Raw) -> tuple[Raw, Raw]:
+    """Return an object before and after a change as the cluster has it, which may have lowered it."""
+    path, lowered = POD_PATHS.get(item.kind), item.lowered
+    if lowered is None or path is None:
+        return raw, changed
+    before, stored = reduce(dict.__getitem__, path, raw), reduce(dict.__getitem__, path, lowered)
+    as_sent = (_with_part(each, path, lambda pod: put_back(pod, before, stored)) for each in (raw, changed))
+    return next(as_sent), next(as_sent)
 
 
 def patch_command(kind: Kind, namespace: str, name: str, patch: Any, patch_type: str = "json") -> str:

@@ -29,6 +29,11 @@ from moorage.schedule.plugins.volumes.volume_restrictions import VolumeRestricti
 from moorage.schedule.plugins.volumes.volume_zone import VolumeZone
 
 _PLUGINS = (VolumeBinding.name, VolumeZone.name, VolumeRestrictions.name, NodeVolumeLimits.name)
+#: What is the matter with a claim, where its state is not a predicate.
+_STATES = {
+    ClaimState.LOST: "its volume is gone",
+    ClaimState.DELAYED: "these nodes have no volume for it",
+}
 _NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _ROUND = 1 << 20
 CURED_BY_DEPARTURE = (
@@ -246,6 +251,12 @@ def _advice(blockers: Blockers, pod: Pod, volume: Volume) -> str:
             f"create PersistentVolumeClaim {claim.claimName} in namespace {pod.metadata.namespace}: {named} is missing"
         )
     if kind.state is ClaimState.BOUND and kind.volume is not None:
+        nodes = len(blockers.only(*_PLUGINS))
+        if kind.is_exclusive and len(blockers.only(VolumeRestrictions.name)) == nodes:
+            return f"{named} is all that is in the way: it is ReadWriteOncePod, and another pod uses it"
+        if len(blockers.only(NodeVolumeLimits.name)) == nodes:
+            return f"{named} is all that is in the way: nodes have as many volumes attached as they may"
         name = kind.volume.metadata.name
         return f"{named} is all that is in the way: PersistentVolume {name} cannot be used on these nodes"
-    return f"{named} is all that is in the way: it is {kind.state.value}"
+    state = _STATES.get(kind.state, f"it is {kind.state.value}")
+    return f"{named} is all that is in the way: {state}"

@@ -5,7 +5,7 @@ that open the nearest node together. Kubernetes has nothing like it.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -24,6 +24,7 @@ from moorage.plan.explain.remedies.neighbours import affinity_changes, spread_ch
 from moorage.plan.explain.remedies.remedy import Remedy
 from moorage.plan.explain.remedies.resources import departures, port_changes, resource_changes, volume_changes
 from moorage.plan.explain.remedies.taints import taint_changes
+from moorage.plan.report.node_lists import natural, shown_nodes
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.plugin import Mask, Profile, Verdict
 
@@ -45,6 +46,7 @@ class Suggestion(msgspec.Struct, frozen=True):
     pending_after: int = 0  # and with it
     worse_off: tuple[str, ...] = ()  # a sentence for each pod of others that is worse off with it
     deletes_pending: bool = False  # pods that wait have to be deleted, since their workload does not replace them
+    lands_on: tuple[str, ...] = ()  # where the pods of the workload are then that wait now, or are made again
     remedy: Remedy | None = None
 
     @property
@@ -54,12 +56,23 @@ class Suggestion(msgspec.Struct, frozen=True):
         return (*remarks_on(self), *note, *((_DELETE_PENDING,) if self.deletes_pending else ()))
 
     @property
+    def effect(self) -> str:
+        """What the change does for the workload, in a few words."""
+        if self.change.kind is ChangeKind.REPLICAS:
+            return "every pod that is left has a node"
+        return effect_of(self, self.nodes)
+
+    @property
     def kind(self) -> ChangeKind:
         return self.change.kind
 
     @property
     def summary(self) -> str:
         return self.change.summary
+
+    @property
+    def sentence(self) -> str:
+        return self.change.sentence
 
     @property
     def yaml(self) -> str:
@@ -82,10 +95,32 @@ class Together(msgspec.Struct, frozen=True):
     pending_before: int = 0
     pending_after: int = 0
     worse_off: tuple[str, ...] = ()
+    lands_on: tuple[str, ...] = ()
+
+    @property
+    def effect(self) -> str:
+        return effect_of(self, (self.node,))
 
     @property
     def remarks(self) -> tuple[str, ...]:
         return (*remarks_on(self), *dict.fromkeys(change.note for change in self.changes if change.note))
+
+
+def effect_of(change: "Suggestion | Together", nodes: Sequence[str]) -> str:
+    """Say how many pods of a workload get a node, and which; of one that was not tried as a whole, where a pod fits."""
+    waiting, left = change.pending_before, change.pending_after
+    if not waiting:
+        return f"it fits on {shown_nodes(nodes)}" if nodes else "no other pod has to leave"
+    solved = waiting - left
+    if left:
+        who = f"{solved:,} of {waiting:,} pods that wait get{'s' * (solved == 1)} a node"
+    else:
+        every = {1: "the pod gets", 2: "both pods get"}.get(waiting, f"all {waiting:,} pods get")
+        who = f"{every} a node"
+    if not change.lands_on:
+        return who
+    then = "; its pods are then on " if len(change.lands_on) > solved else ": "
+    return f"{who}{then}{shown_nodes(sorted(change.lands_on, key=natural))}"
 
 
 def remarks_on(change: Suggestion | Together) -> Iterator[str]:

@@ -11,6 +11,7 @@ from moorage.admit.raw import Raw
 from moorage.client.protocol import Object
 from moorage.control.framework.world import World, controller_of
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.patch.json_patch import apply_merge_patch
 from moorage.model.types.devices import DeviceClass, DeviceTaintRule, ResourceClaim
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
@@ -25,7 +26,6 @@ from moorage.plan.pod_lines import PlannedPod
 from moorage.plan.rollout import kind_of_workload
 from moorage.plan.simulation.loading import WRITES_PER_POD
 from moorage.plan.simulation.simulation import Simulation
-from moorage.serve.patch.json_patch import apply_merge_patch
 
 _RULE = next(kind for kind in KINDS.values() if kind.view is DeviceTaintRule)
 #: What one pod has been given, and no template has.

@@ -84,7 +84,13 @@ _Changed = TypeVar("_Changed", Suggestion, Together)
 
 def with_effect(one: _Changed, effect: Effect, trials: WorkloadTrials) -> _Changed:
     """Return what says how many pods wait before and after, and who is worse off."""
-    return replace(one, pending_before=trials.now.lacking, pending_after=effect.lacking, worse_off=shown_worse(effect))
+    return replace(
+        one,
+        pending_before=trials.now.lacking,
+        pending_after=effect.lacking,
+        worse_off=shown_worse(effect),
+        lands_on=effect.landed,
+    )
 
 
 def _may_recreate(change: Change, trials: WorkloadTrials) -> bool:

@@ -20,6 +20,7 @@ class PodWatch:
         self._pods = list(pods)
         self._on_node: dict[str, Object] = {}  # by uid, as they were when they changed first
         self._created: dict[str, Object] = {}
+        self._placed: set[str] = set()  # the uids of the workload's pods that had a node
         simulation.api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
@@ -36,6 +37,7 @@ class PodWatch:
         self._pods += [pod.key for pod in self._created.values() if self._is_mine(pod)]
         self._created.clear()
         self._on_node.clear()
+        self._placed = {pod.uid for pod in self._mine() if pod.view.spec.nodeName}
 
     def lacking(self) -> int:
         """Return how many of the workload's pods wait, are about to be evicted, were refused, or are missing."""
@@ -86,6 +88,11 @@ class PodWatch:
         """Return the nodes of the workload's pods that were made meanwhile."""
         current = (self._current(pod) for pod in self._created.values() if self._is_mine(pod))
         names = (pod.view.spec.nodeName for pod in current if pod is not None)
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def landed(self) -> tuple[str, ...]:
+        """Return the nodes of the workload's pods that had none, or were not there, when the watch began."""
+        names = (pod.view.spec.nodeName for pod in self._mine() if pod.uid not in self._placed)
         return tuple(dict.fromkeys(name for name in names if name))
 
     def _current(self, pod: Object) -> Object | None:

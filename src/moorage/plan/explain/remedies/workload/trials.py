@@ -44,6 +44,7 @@ class Effect(msgspec.Struct, frozen=True):
     deleted: bool = False
     used: dict[str, dict[str, str]] = {}  # of the quotas of its namespace, by name
     nodes: tuple[str, ...] = ()  # where its new pods are
+    landed: tuple[str, ...] = ()  # where those of its pods are that had no node, or were not there
     harmed: int = 0  # pods of others that are worse off, also those that are without any change
 
 
@@ -152,7 +153,7 @@ class WorkloadTrials:
             return None
         used = _used(simulation, self.key.namespace)
         worse = watch.worse()
-        return Effect(watch.lacking(), worse, deleted, used, watch.nodes(), len(worse))
+        return Effect(watch.lacking(), worse, deleted, used, watch.nodes(), watch.landed(), len(worse))
 
     def _scale(self, difference: int) -> None:
         """Take the replica back that was asked for, or ask for it again."""
