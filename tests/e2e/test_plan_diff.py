@@ -86,7 +86,6 @@ def test_rollout_of_the_new_side(repository: Path) -> None:
         (["--diff", "live", "deploy"], "--diff live needs a cluster"),
         (["--diff", "deploy", "live"], "only OLD can be the live cluster"),
         (["--diff", "deploy", "deploy", "--drain", "n1"], "--drain cannot be given with it"),
-        (["--diff", "deploy", "deploy", "--output", "html"], "--diff has no page"),
         (["--diff", "deploy", "empty"], "empty has no Kubernetes object; --allow-empty accepts it"),
         (["--diff", "deploy"], "requires 2 arguments"),
     ],

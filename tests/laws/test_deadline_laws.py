@@ -24,7 +24,8 @@ from moorage.match import eviction_clock
 from moorage.match.eviction_clock import Countdown
 from moorage.match.taint_eviction import Eviction
 from moorage.model.kinds import KINDS
-from moorage.plan.explain.explanation import Standing, explain_pod
+from moorage.plan.explain.explanation import explain_pod
+from moorage.plan.explain.sentence.standings import Standing
 from moorage.plan.explain.target import find_target
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.pod_lines import State

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -33,7 +33,7 @@ from tests.virtual_time import BASE, run_virtual
 from moorage.client.protocol import Object, PatchType
 from moorage.cluster.transfer.importing import import_objects
 from moorage.cluster.transfer.other_cluster import Foreign, OtherCluster
-from moorage.control.framework.controller import ControllerContext
+from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.registry import chosen
 from moorage.model.api_error import ApiError
 from moorage.model.gates import Component
@@ -129,11 +129,15 @@ def evictions_in_cluster(world: World, story: Story) -> Counter[Line] | None:
     return run_virtual(happen())
 
 
-def objects_in_cluster(world: World, seconds: float, kinds: Iterable[str]) -> Found:
+#: Makes a controller that works beside those of the registry.
+Beside = Callable[[ControllerContext], Controller]
+
+
+def objects_in_cluster(world: World, seconds: float, kinds: Iterable[str], beside: Beside | None = None) -> Found:
     """Apply the world to a cluster and return its objects of these kinds after some seconds."""
 
     async def happen() -> Found:
-        return await _Cluster(world).objects(seconds, kinds)
+        return await _Cluster(world, beside=beside).objects(seconds, kinds)
 
     return run_virtual(happen())
 
@@ -184,8 +188,8 @@ class _CompletingClient(LoopbackClient):
 class _Cluster:
     """One world as it happens."""
 
-    def __init__(self, world: World, story: Story = ()) -> None:
-        self._world, self._story = world, story
+    def __init__(self, world: World, story: Story = (), beside: Beside | None = None) -> None:
+        self._world, self._story, self._beside = world, story, beside
         self._store = MemoryStore()
         #: What the API server says of the documents that it refuses, by kind, namespace and name.
         self.refusals: dict[str, str] = {}
@@ -215,7 +219,7 @@ class _Cluster:
         cluster = VirtualCluster(
             api,
             self._store,
-            lambda: [row.make(context) for row in _ROWS],
+            lambda: [*(row.make(context) for row in _ROWS), *([self._beside(context)] if self._beside else ())],
             0,
             lambda client: _CompletingClient(api, "controller-manager", self.absent),
             self._clock,

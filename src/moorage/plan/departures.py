@@ -17,7 +17,7 @@ from moorage.model.kinds import KINDS
 from moorage.plan.input.inventory import Key
 from moorage.plan.simulation.api import Deletion
 from moorage.plan.simulation.controllers import EVICTIONS, POD_GARBAGE, TAINT_EVICTION
-from moorage.plan.simulation.drain import DRAIN
+from moorage.plan.simulation.drain import DRAIN, EVICTION
 from moorage.plan.simulation.evictions import Timer
 from moorage.plan.simulation.pod_history import Ending
 from moorage.plan.simulation.scheduling import SCHEDULER
@@ -33,6 +33,7 @@ class Cause(StrEnum):
     TAINT = "taint"
     DEVICE_TAINT = "device-taint"
     DRAIN = "drain"
+    EVICTION = "eviction"
     NODE_REMOVED = "node removed"
     PREEMPTED = "preempted"
     NEW_TEMPLATE = "new template"
@@ -99,6 +100,8 @@ def cause_of(ending: Ending | None, actor: str, preemptor: str = "") -> tuple[Ca
         return cause, ending.because if ending is not None else ""
     if actor == DRAIN:
         return Cause.DRAIN, "node is drained"
+    if actor == EVICTION:
+        return Cause.EVICTION, "is evicted"
     if actor == SCHEDULER:
         return Cause.PREEMPTED, f"made room for {preemptor}"
     if actor == POD_GARBAGE or (ending is not None and ending.is_node_gone):
@@ -114,17 +117,17 @@ class DepartureLog:
     def __init__(self, simulation: Simulation, *, from_beginning: bool = False) -> None:
         self._simulation = simulation
         self.start = simulation.clock.start if from_beginning else simulation.clock.now
-        self._first_deletion = self._first_created = self._first_preempted = self._first_new = 0
+        self._first_deletion = self._first_created = self._first_preempted = self.first_new = 0
         self._ended: frozenset[str] = frozenset()
         if not from_beginning:
             self._first_deletion = len(simulation.api.deletions)
             self._first_created = len(simulation.api.created_pods)
             self._first_preempted = len(simulation.scheduling.preempted)
-            self._first_new, self._ended = len(simulation.order), frozenset(simulation.history.endings)
+            self.first_new, self._ended = len(simulation.order), frozenset(simulation.history.endings)
 
     def is_old(self, pod: Object) -> bool:
         """Return whether a pod was there at the beginning, and had not ended."""
-        return self._simulation.order[pod.uid] < self._first_new and pod.uid not in self._ended
+        return self._simulation.order[pod.uid] < self.first_new and pod.uid not in self._ended
 
     def departures(self) -> Iterator[tuple[Deletion, Departure]]:
         """Return the pods that have left, in their order."""

@@ -1,6 +1,6 @@
 """Parse and make changes of nodes: taints and labels as kubectl writes them, and new nodes.
 
-A taint or label is for one node, for all of them (`*`), or for those with a label (`{pool=spot}`). What the API server
+A change is for one node, for all of them (`*`), or for those with a label (`{pool=spot}`). What the API server
 refuses is a `ChangeError` in its words.
 """
 
@@ -22,6 +22,8 @@ from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_S
 from moorage.plan.simulation.loading import MAX_PODS
 from moorage.plan.simulation.simulation import Simulation
 from moorage.run.node_objects import node_status
+from moorage.usage.annotations import read_courses
+from moorage.usage.courses import CourseError
 
 MAX_NODES = 10_000
 MAX_SECONDS = 366 * 24 * 3600
@@ -60,7 +62,7 @@ class TaintChange(msgspec.Struct, frozen=True):
     effect: str
 
     def __str__(self) -> str:
-        return f"taint {_said(self.node)} with {self.key}{self.value and f'={self.value}'}:{self.effect}"
+        return f"taint {nodes_text(self.node)} with {self.key}{self.value and f'={self.value}'}:{self.effect}"
 
 
 class UntaintChange(msgspec.Struct, frozen=True):
@@ -71,7 +73,7 @@ class UntaintChange(msgspec.Struct, frozen=True):
     effect: str
 
     def __str__(self) -> str:
-        return f"remove taint {self.key}{self.effect and f':{self.effect}'} from {_said(self.node)}"
+        return f"remove taint {self.key}{self.effect and f':{self.effect}'} from {nodes_text(self.node)}"
 
 
 class LabelChange(msgspec.Struct, frozen=True):
@@ -83,11 +85,12 @@ class LabelChange(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         if self.value is None:
-            return f"remove label {self.key} from {_said(self.node)}"
-        return f"label {_said(self.node)} with {self.key}={self.value}"
+            return f"remove label {self.key} from {nodes_text(self.node)}"
+        return f"label {nodes_text(self.node)} with {self.key}={self.value}"
 
 
-def _said(nodes: str) -> str:
+def nodes_text(nodes: str) -> str:
+    """Return the nodes of a change as its description names them."""
     if nodes == ALL_NODES:
         return "all nodes"
     return f"nodes with label {nodes[1:-1]}" if nodes.startswith("{") else f"node {nodes}"
@@ -99,6 +102,13 @@ def _split(text: str) -> tuple[str, str, str]:
         nodes, brace, rest = text.partition("}=")
         return nodes + "}" if brace else "", "=" if brace else "", rest
     return text.partition("=")
+
+
+def parse_nodes(text: str) -> str:
+    """Return the nodes that an option names: one, `*`, or those with a label in braces. Raises ChangeError."""
+    if text.startswith("{") and not (text.endswith("}") and text[1:-1].partition("=")[0] and "=" in text):
+        raise ChangeError(f"{text!r} is not of the form {{KEY=VALUE}}")
+    return text
 
 
 def parse_label(text: str) -> LabelChange:
@@ -152,6 +162,27 @@ class AddedNodes(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"add {self.count} node{'' if self.count == 1 else 's'} like {self.like}"
+
+
+class LoadChange(msgspec.Struct, frozen=True):
+    """A load that the pods of a workload share, named as on the command line."""
+
+    workload: str
+    load: str
+
+    def __str__(self) -> str:
+        return f"load {self.workload} with {self.load}"
+
+
+def parse_load(text: str) -> LoadChange:
+    workload, equals, load = text.partition("=")
+    if not workload or not equals:
+        raise ChangeError(f"{text!r} is not of the form KIND/[NAMESPACE/]NAME=cpu=AMOUNT")
+    try:
+        read_courses(load)
+    except CourseError as error:
+        raise ChangeError(f"--load {workload}: {error}") from None
+    return LoadChange(workload, load)
 
 
 def parse_scale(text: str) -> ScaleChange:
@@ -248,7 +279,7 @@ def label(simulation: Simulation, change: LabelChange) -> None:
 
 def _nowhere(nodes: str, what: str) -> str:
     if nodes == ALL_NODES or nodes.startswith("{"):
-        return f"none of the {_said(nodes).removeprefix('all ')} has {what}"
+        return f"none of the {nodes_text(nodes).removeprefix('all ')} has {what}"
     return f"node {nodes} has no {what}"
 
 
@@ -258,7 +289,7 @@ def find_nodes(simulation: Simulation, nodes: str) -> list[Object]:
         return [find_node(simulation, nodes)]
     found = [node for node in simulation.world.all(KINDS.NODE) if is_meant(node, nodes)]
     if not found:
-        raise ChangeError(f"there are no {_said(nodes).removeprefix('all ')} in the input")
+        raise ChangeError(f"there are no {nodes_text(nodes).removeprefix('all ')} in the input")
     return found
 
 
@@ -268,6 +299,17 @@ def is_meant(node: Object, nodes: str) -> bool:
         key, _, value = nodes[1:-1].partition("=")
         return bool(node.view.metadata.labels.get(key) == value)
     return nodes in (ALL_NODES, node.name)
+
+
+def find_pod(simulation: Simulation, name: str) -> str:
+    """Return the key of a pod that is on a node; without a namespace the plan's is meant. Raises ChangeError."""
+    key = name if "/" in name else f"{simulation.settings.namespace}/{name}"
+    found = simulation.world.get(KINDS.POD, key)
+    if found is None:
+        raise ChangeError(f"there is no pod {key!r} in the input")
+    if not found.view.spec.nodeName:
+        raise ChangeError(f"pod {key!r} is not on a node")
+    return key
 
 
 def find_node(simulation: Simulation, name: str) -> Object:

@@ -16,6 +16,8 @@ from moorage.control.framework.world import controller_of
 from moorage.lint.finding import Severity
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
+from moorage.plan.autoscalers import AutoscalerLine, autoscaler_lines, usage_notes
+from moorage.plan.autoscaling.report import Scaling
 from moorage.plan.departures import Departure, EvictionLoop, OwnerNames
 from moorage.plan.devices import DeviceCount, device_counts, device_counts_of
 from moorage.plan.input.hints import template_hints
@@ -128,10 +130,13 @@ class Outcome(msgspec.Struct):
     #: The pods that taints have evicted, without any change, and the workloads of which that never ends.
     evicted: list[Departure] = msgspec.field(default_factory=list)
     loops: list[EvictionLoop] = msgspec.field(default_factory=list)
+    autoscalers: list[AutoscalerLine] = msgspec.field(default_factory=list)
     #: How many more pods of each workload fit, if that was asked for.
     headroom: dict[str, int] = msgspec.field(default_factory=dict)
     #: Workloads of which that cannot be told, and why.
     no_headroom: dict[str, str] = msgspec.field(default_factory=dict)
+    #: What an autoscaler did, if one was at work.
+    scaling: Scaling | None = None
 
     def of_state(self, state: State) -> list[PodLine]:
         return [pod for pod in self.pods if pod.state is state]
@@ -181,6 +186,7 @@ def outcome_with(pods: list[PodLine], nodes: list[NodeLine], simulation: Simulat
         *inventory.notes,
         *default_notes(simulation, inventory),
         *unbound_claims(simulation, inventory),
+        *usage_notes(simulation, inventory),
         *([Note(Severity.WARNING, "", simulation.stopped)] if simulation.stopped else ()),
         *([Note(Severity.WARNING, "", _GAVE_UP)] if simulation.evaluations.given_up else ()),
     ]
@@ -197,6 +203,7 @@ def outcome_with(pods: list[PodLine], nodes: list[NodeLine], simulation: Simulat
         sources=inventory.sources,
         rejected=inventory.rejected,
         unreadable=inventory.unreadable,
+        autoscalers=[*autoscaler_lines(simulation)],
     )
 
 

@@ -7,18 +7,24 @@ from moorage.admit.admission import Rejected
 from moorage.admit.chain import Admission
 from moorage.admit.raw import Raw, copy_document
 from moorage.control.framework.world import controller_of
+from moorage.lint.policies.admission import admit_with_policies
 from moorage.lint.sources import Source
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH
+from moorage.plan.autoscaling.attached import Autoscaling, attach
+from moorage.plan.autoscaling.report import scaling_of
 from moorage.plan.departures import evictions_of
 from moorage.plan.difference.difference import Difference
 from moorage.plan.evictions.follow_ups import add_follow_ups
 from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.absent_owners import deployment_of
+from moorage.plan.input.extensions.objects import extensions_of
 from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.reading import KnownObjects, Reader
+from moorage.plan.input.known_objects import KnownObjects
+from moorage.plan.input.reading import Reader
 from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.outcome_update import Updated
 from moorage.plan.pod_lines import State
+from moorage.plan.pools.offers import pool_notes
 from moorage.plan.rollout import Rollout, RolloutWatch, find_workload
 from moorage.plan.simulation.loading import simulate
 from moorage.plan.simulation.simulation import Settings, Simulation
@@ -41,6 +47,8 @@ class Planner:
         self.inventory = Inventory(settings.gates, settings.namespace)
         self.allows_empty = False  # manifests to apply need not have an object
         self._is_changed = False
+        #: The autoscaler that works in the cluster; None for a cluster whose nodes are as they are.
+        self.autoscaling: Autoscaling | None = None
 
     def load(self, sources: Iterable[Source], tick: Tick = lambda: None, *, announces_updates: bool = True) -> None:
         """Read the input. What cannot be read or would be refused is noted and left out."""
@@ -57,7 +65,10 @@ class Planner:
 
         Where it `lives`, containers end and CronJobs start Jobs as time passes.
         """
-        return simulate(self.settings, self.inventory if inventory is None else inventory, lives=lives)
+        simulation = simulate(self.settings, self.inventory if inventory is None else inventory, lives=lives)
+        if self.autoscaling is not None:
+            simulation.autoscaler = attach(simulation, self.autoscaling)
+        return simulation
 
     def plan(self, simulation: Simulation, tick: Tick = lambda: None, until: float | None = None) -> Outcome:
         """Let the simulation settle, or go on for some seconds. `tick` is called for every pod that gets a node."""
@@ -103,7 +114,7 @@ class Planner:
         says how many more pods of each workload fit.
         """
         is_changed = bool(changes) or bool(rollout)
-        outcome = self.plan(simulation, tick, REST_SECONDS if until is not None and is_changed else until)
+        outcome = self.plan(simulation, tick, rest_of(simulation) if until is not None and is_changed else until)
         difference = played = None
         if is_changed:
             after, found, played = self.what_if(simulation, outcome, changes, sources, rollout, until)
@@ -112,8 +123,12 @@ class Planner:
         elif until is None:
             outcome = self.with_evictions(simulation, outcome)
         add_follow_ups(simulation, outcome, goes_on=is_changed or until is not None, lives=until is not None)
+        if self.inventory.pools is not None:
+            outcome.notes += pool_notes(simulation, outcome, self.inventory.pools.pools)
         if headroom:
             outcome.headroom, outcome.no_headroom = pods_that_fit(simulation)
+        if simulation.autoscaler is not None:
+            outcome.scaling = scaling_of(simulation, simulation.autoscaler)
         return outcome, difference, played
 
     def what_if(
@@ -173,7 +188,7 @@ class Planner:
             again = self.build(inventory, lives=simulation.lives)
             again.random.setstate(simulation.loaded_random)
             if simulation.lives:
-                again.run_until(again.clock.start + REST_SECONDS)
+                again.run_until(again.clock.start + rest_of(again))
             else:
                 again.settle()
             return WhatIf(again, inventory)
@@ -186,6 +201,11 @@ class Planner:
         watch = RolloutWatch(simulation, key)
         WhatIf(simulation, inventory).play(Changes(), lambda reader: None, outcome_of(simulation, inventory), key)
         return watch.rollout().completes
+
+
+def rest_of(simulation: Simulation) -> float:
+    """Return for how long a cluster that is shown at some time goes on before changes are made."""
+    return REST_SECONDS if simulation.autoscaler is None else simulation.patience
 
 
 def load_cluster(sources: Iterable[Source], settings: Settings) -> tuple[Simulation, Inventory]:
@@ -235,7 +255,8 @@ def _with_keys(inventory: Inventory, item: Item, paths: list[str]) -> Inventory 
     for path, term in _terms(raw["spec"]["template"]["spec"]):
         if path in paths:
             term[_KEYS] = [*(term.get(_KEYS) or []), POD_TEMPLATE_HASH]
-    result = Admission(inventory.world(), inventory.gates).admit(raw)
+    chain = Admission(inventory.world(), inventory.gates, extensions=extensions_of(inventory))
+    result = admit_with_policies(chain, raw).result
     if isinstance(result, Rejected):
         return None
     changed = inventory.copy()

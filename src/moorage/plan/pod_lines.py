@@ -32,6 +32,7 @@ TERMINATING = "Terminating"
 WAITS_FOR_DEVICES = "BindingConditionsPending"
 TAINT_EVICTION, DEVICE_TAINT_EVICTION, DRAINED = "TaintEviction", "DeviceTaintEviction", "Drained"
 PREEMPTED, DELETED, REFUSED = "PreemptionByScheduler", "Deleted", "Forbidden"
+EVICTED_BY_API = "EvictionByEvictionAPI"
 NODE_NOT_READY, NODE_UNKNOWN = "NodeNotReady", "NodeNotFound"
 
 
@@ -45,7 +46,7 @@ class State(StrEnum):
     PLACED = "Placed"  # the plan gave it its node
     EVICTING = "Evicting"  # it is on its node, and a NoExecute taint evicts it later
     PENDING = "Pending"  # it has no node, or is not created yet
-    EVICTED = "Evicted"  # it left its node because of a NoExecute taint or a drain
+    EVICTED = "Evicted"  # it left its node because of a NoExecute taint, a drain or an eviction
     FAILED = "Failed"  # its kubelet refused it, or its containers failed
     SUCCEEDED = "Succeeded"  # its containers completed
     PREEMPTED = "Preempted"  # it made room for a pod of higher priority
@@ -62,6 +63,7 @@ _STATES = {
     Cause.TAINT: (State.EVICTED, TAINT_EVICTION),
     Cause.DEVICE_TAINT: (State.EVICTED, DEVICE_TAINT_EVICTION),
     Cause.DRAIN: (State.EVICTED, DRAINED),
+    Cause.EVICTION: (State.EVICTED, EVICTED_BY_API),
     Cause.PREEMPTED: (State.PREEMPTED, PREEMPTED),
 }
 
@@ -145,7 +147,8 @@ class PodRows:
 
     def _end(self, planned: PlannedPod, ending: Ending) -> None:
         status = planned.pod.status
-        if ending.is_finished:
+        # Pod garbage collection writes Failed into a pod whose node is gone, and deletes it: no container has failed.
+        if ending.is_finished and (ending.from_start or ending.actor != controllers.POD_GARBAGE):
             state = State.FAILED if status.phase == "Failed" else State.SUCCEEDED
             planned.state = State.ENDED if ending.from_start else state
             planned.reason, planned.message = status.reason or status.phase, status.message

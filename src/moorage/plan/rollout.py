@@ -23,7 +23,7 @@ from moorage.plan.input.inventory import Inventory, Key, kind_words
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.pod_lines import PlannedPod, planned_pods, why_unplaced
 from moorage.plan.simulation.simulation import Simulation
-from moorage.plan.taken_places import Occupant, Owner, places_taken
+from moorage.plan.taken_places import Occupant, Owner, places_taken, why_old_pods_stay
 
 ROLLED_OUT = ("Deployment", "StatefulSet", "DaemonSet")
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
@@ -283,8 +283,7 @@ class RolloutWatch:
         places = self._left | {pod.view.spec.nodeName for pod in pods}
         taken = places_taken(self._simulation, waiting.key, waiting.pod, places, owner)
         made.waits_for, made.taken_by = taken.nodes, taken.by
-        kept = f"which it may not remove: maxUnavailable {made.max_unavailable}"
-        made.room = taken.text("which it replaces one after the other" if self._key.kind == "StatefulSet" else kept)
+        made.room = taken.text(why_old_pods_stay(self._key.kind, made.max_unavailable))
 
     def _why_not(self, view: Any, waiting: list[PlannedPod]) -> str:
         for kind, key, message in self._simulation.controllers.refused_creates():

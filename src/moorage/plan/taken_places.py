@@ -69,6 +69,13 @@ class Taken(msgspec.Struct, frozen=True, rename="camel"):
         return f"It waits for room on {shown_nodes(self.nodes)}{some}: taken by {'; '.join(named)}."
 
 
+def why_old_pods_stay(kind: str, max_unavailable: int) -> str:
+    """Return why a rollout of a workload of this kind does not remove its old pods to make room for new ones."""
+    if kind == "StatefulSet":
+        return "which it replaces one after the other"
+    return f"which it may not remove: maxUnavailable {max_unavailable}"
+
+
 class Owner(NamedTuple):
     """Whose a pod on a node is, the step after which it came, and whether it is of the rollout itself."""
 

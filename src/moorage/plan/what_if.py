@@ -26,13 +26,16 @@ from moorage.plan.node_changes import (
     AddedNodes,
     ChangeError,
     LabelChange,
+    LoadChange,
     ScaleChange,
     TaintChange,
     UnreadableChange,
     UntaintChange,
     add_nodes,
-    find_node,
+    find_nodes,
+    find_pod,
     label,
+    nodes_text,
     taint,
     untaint,
 )
@@ -41,13 +44,20 @@ from moorage.plan.outcome_update import Follower, Updated
 from moorage.plan.pool_upgrade import PoolUpgrade, Upgrade, upgrade_pool
 from moorage.plan.rollout import SCALED, find_workload, kind_of_workload, restart
 from moorage.plan.simulation.api import Deletion
-from moorage.plan.simulation.drain import Blocked, complaints, cordon, drain
+from moorage.plan.simulation.drain import Blocked, complaints, cordon, drain, evict
 from moorage.plan.simulation.loading import COUNTED, WRITES_PER_POD, bound_replicas, load
 from moorage.plan.simulation.simulation import Simulation
+from moorage.usage.annotations import LOAD, SINCE
+
+#: Pods that autoscalers may make because of a load, before the simulation is taken to be without end.
+MAX_SCALED = 10_000
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """The changes, made in this order. `files` are described here; the caller reads them."""
+    """The changes, made in this order. `files` are described here; the caller reads them.
+
+    Drains, removals and cordons name nodes as taints do: one, all (`*`), or those with a label (`{zone=a}`).
+    """
 
     files: tuple[str, ...] = ()
     taints: tuple[TaintChange, ...] = ()
@@ -60,6 +70,9 @@ class Changes(msgspec.Struct, frozen=True):
     labels: tuple[LabelChange, ...] = ()
     upgrade: PoolUpgrade | None = None
     diff: InputDiff | None = None
+    #: Pods, as NAMESPACE/NAME.
+    evicts: tuple[str, ...] = ()
+    loads: tuple[LoadChange, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
@@ -71,10 +84,12 @@ class Changes(msgspec.Struct, frozen=True):
             *map(str, self.taints),
             *map(str, self.untaints),
             *map(str, self.labels),
-            *(f"drain node {name}" for name in self.drains),
-            *(f"remove node {name}" for name in self.removes),
+            *(f"drain {nodes_text(nodes)}" for nodes in self.drains),
+            *(f"remove {nodes_text(nodes)}" for nodes in self.removes),
             *map(str, self.scales),
-            *(f"cordon node {name}" for name in self.cordons),
+            *map(str, self.loads),
+            *(f"cordon {nodes_text(nodes)}" for nodes in self.cordons),
+            *(f"evict pod {key}" for key in self.evicts),
             *map(str, self.adds),
             *([str(self.upgrade)] if self.upgrade is not None else ()),
         ]
@@ -138,26 +153,33 @@ class WhatIf:
             untaint(simulation, removed)
         for labelled in changes.labels:
             label(simulation, labelled)
-        for name in (*changes.drains, *changes.removes, *changes.cordons):
-            find_node(simulation, name)
+        evicts = [find_pod(simulation, key) for key in changes.evicts]
+        drains, removes, cordons = map(self._names, (changes.drains, changes.removes, changes.cordons))
         for scale in changes.scales:
             self._scale(scale)
+        for load_change in changes.loads:
+            self._load(load_change)
         for added in changes.adds:
             add_nodes(simulation, added)
-        for name in (*changes.cordons, *changes.drains):
+        for name in (*cordons, *drains):
             try:
                 cordon(simulation, name)
             except ApiError as error:
                 raise ChangeError(error.message) from None
-        self._remove_nodes(name for name in changes.removes if name not in changes.drains)
+        self._remove_nodes(name for name in removes if name not in drains)
         simulation.work()
-        self._note_refusals(changes.drains)
-        blocked = drain(simulation, changes.drains)
-        self._remove_nodes(name for name in changes.removes if name in changes.drains)
+        self._note_refusals(drains)
+        blocked = evict(simulation, dict.fromkeys(evicts))
+        blocked += drain(simulation, list(drains))
+        self._remove_nodes(name for name in removes if name in drains)
         return blocked, upgrade_pool(simulation, changes.upgrade) if changes.upgrade is not None else None
 
+    def _names(self, scopes: Iterable[str]) -> dict[str, None]:
+        """Return the names of the nodes that changes are for, each once, in order. Raises ChangeError."""
+        return {node.name: None for scope in scopes for node in find_nodes(self._simulation, scope)}
+
     def _remove_nodes(self, names: Iterable[str]) -> None:
-        for name in dict.fromkeys(names):
+        for name in names:
             self._simulation.api.delete(KINDS.NODE, name)
             self._inventory.items.pop(Key("Node", "", name), None)
 
@@ -167,6 +189,16 @@ class WhatIf:
         self._expect_pods(change.replicas)
         api.actor = USER
         api.patch(kind_of_workload(key.kind), key.name, key.namespace, {"spec": {"replicas": change.replicas}})
+        api.actor = ""
+
+    def _load(self, change: LoadChange) -> None:
+        """Annotate a workload with a load that begins now."""
+        key = find_workload(self._inventory, change.workload, SCALED)
+        api = self._simulation.api
+        self._expect_pods(MAX_SCALED)
+        api.actor = USER
+        annotations = {LOAD: change.load, SINCE: api.now_text()}
+        api.patch(kind_of_workload(key.kind), key.name, key.namespace, {"metadata": {"annotations": annotations}})
         api.actor = ""
 
     def _expect_pods(self, number: int) -> None:
@@ -276,7 +308,7 @@ class WhatIf:
         departures = self._departures()
         successors = {one.pod: one.replaced_by for _, one in departures if one.replaced_by}
         rolled = {one.pod for _, one in departures if one.cause is Cause.NEW_TEMPLATE}
-        comparison = compare(without, after, successors, rolled)
+        comparison = compare(without, after, successors, rolled, self._log.first_new)
         pairs = {id(line): pair for pair in comparison.pairs for line in (pair.after, pair.left) if line is not None}
         order = self._simulation.order
         differs = {pair.workload for pair in comparison.differences if pair.workload}

@@ -7,7 +7,15 @@ from tests.unit.plan.planning import Plan, node, workload
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node
-from moorage.plan.node_changes import ChangeError, LabelChange, TaintChange, UntaintChange, parse_label, parse_taint
+from moorage.plan.node_changes import (
+    ChangeError,
+    LabelChange,
+    TaintChange,
+    UntaintChange,
+    parse_label,
+    parse_nodes,
+    parse_taint,
+)
 from moorage.plan.what_if import Changes
 
 ROOM = [node("a", pool="spot"), node("b", pool="spot"), node("c", pool="calm")]
@@ -35,6 +43,30 @@ def test_a_taint_for_all_nodes_and_for_those_with_a_label() -> None:
         "taint nodes with label pool=spot with os=1:NoSchedule",
         "remove taint risk from nodes with label pool=calm",
     )
+
+
+def test_drains_cordons_and_removals_of_all_nodes_and_of_those_with_a_label() -> None:
+    plan = on_spot(2)
+    difference = plan.what_if(Changes(drains=("{pool=spot}", "b"), removes=("{pool=spot}",), cordons=("*",)))
+    assert [line.name for line in plan.outcome.nodes if not line.schedulable] == ["c"]
+    assert [one.node for one in difference.evicted] == ["a", "b"]
+    assert difference.changes == (
+        "drain nodes with label pool=spot",
+        "drain node b",
+        "remove nodes with label pool=spot",
+        "cordon all nodes",
+    )
+
+
+@pytest.mark.parametrize("text", ["{pool=spot", "{pool}", "{=spot}", "{}", "{"])
+def test_nodes_by_a_label_that_is_none_are_refused(text: str) -> None:
+    with pytest.raises(ChangeError, match=r"is not of the form \{KEY=VALUE\}"):
+        parse_nodes(text)
+
+
+def test_nodes_are_named_by_name_by_label_or_all() -> None:
+    named = ["a", "*", "{pool=spot}", "{pool=}"]
+    assert list(map(parse_nodes, named)) == named
 
 
 def test_a_label_lets_pods_in_and_without_it_they_stay_but_no_more_come() -> None:

@@ -12,6 +12,7 @@ from moorage.plan.node_changes import (
     parse_taint,
     parse_untaint,
 )
+from moorage.plan.pod_lines import State
 from moorage.plan.simulation import loading
 from moorage.plan.what_if import Changes
 
@@ -131,6 +132,38 @@ def test_a_drain_respects_budgets_and_waits_for_what_it_moved(least: int, room: 
     assert all("disruption budget" in one.message for one in difference.blocked)
 
 
+def test_an_eviction_moves_one_pod_and_its_node_may_take_the_next_one_unless_it_is_cordoned() -> None:
+    plan = Plan(node("n1"), node("n2"), workload("Deployment", "web", replicas=1))
+    name, where = next(iter(plan.where.items()))
+    other = "n2" if where == "n1" else "n1"
+    difference = plan.what_if(Changes(evicts=(name,), cordons=(where,)))
+    assert difference.changes == (f"cordon node {where}", f"evict pod {name}")
+    (left,) = difference.evicted
+    assert (left.pod, left.node, left.cause, left.because) == (f"default/{name}", where, Cause.EVICTION, "is evicted")
+    assert left.new_node == other
+    line = next(pod for pod in plan.outcome.pods if pod.name == name)
+    assert (line.state, line.reason) == (State.EVICTED, "EvictionByEvictionAPI")
+
+
+def test_an_eviction_that_a_budget_refuses_is_told_and_not_tried_again() -> None:
+    plan = Plan(node("n1"), node("n2"), workload("Deployment", "web", replicas=2), budget(2))
+    name = next(iter(plan.where))
+    difference = plan.what_if(Changes(evicts=(f"default/{name}",)))
+    assert difference.evicted == []
+    (refused,) = difference.blocked
+    assert refused.message.startswith("the eviction is refused: Cannot evict pod as it would violate")
+    assert "PodDisruptionBudget default/web" in refused.message
+    assert difference.sentence == "1 eviction refused"
+    assert difference.is_worse
+
+
+def test_a_pod_without_a_controller_is_not_made_again_after_its_eviction() -> None:
+    plan = Plan(node("n1"), pod("alone"))
+    difference = plan.what_if(Changes(evicts=("alone",)))
+    (left,) = difference.evicted
+    assert (left.replaced_by, left.new_node) == ("", "")
+
+
 def test_a_lost_node_takes_its_pods_with_it() -> None:
     plan = Plan(node("n1"), workload("StatefulSet", "db"), workload("DaemonSet", "agent", "100m"))
     difference = plan.what_if(Changes(removes=("n1",)), node("n2"))
@@ -139,6 +172,19 @@ def test_a_lost_node_takes_its_pods_with_it() -> None:
     assert (database.replaced_by, database.new_node, database.cause) == ("default/db-0", "n2", Cause.NODE_REMOVED)
     assert moved["DaemonSet default/agent"].node == "n1"
     assert [line.name for line in plan.outcome.nodes] == ["n2"]
+
+
+def test_pods_of_a_removed_node_are_gone_with_it_and_did_not_fail() -> None:
+    plan = Plan(node("n1"), node("n2"), workload("DaemonSet", "agent", "100m"), running("bare", "n1"))
+    difference = plan.what_if(Changes(removes=("n1",)))
+    assert difference.failed == []
+    assert difference.sentence == "1 pod is lost with its node, 1 is removed"
+    assert difference.is_worse  # no controller makes the bare pod again
+    gone = {line.workload: (line.state, line.message) for line in plan.outcome.pods if line.last_node == "n1"}
+    assert gone == {
+        "": (State.DELETED, "its node n1 is gone"),
+        "DaemonSet default/agent": (State.DELETED, "its node n1 is gone"),
+    }
 
 
 def test_manifests_on_top_scale_add_and_replace() -> None:
@@ -187,6 +233,9 @@ def test_mirror_pods_are_left_alone() -> None:
     [
         (Changes(drains=("worker-9",)), "there is no node 'worker-9' in the input; is it worker-1?"),
         (Changes(removes=("elsewhere",)), "there is no node 'elsewhere' in the input"),
+        (Changes(evicts=("shop/web",)), "there is no pod 'shop/web' in the input"),
+        (Changes(evicts=("web",)), "there is no pod 'default/web' in the input"),
+        (Changes(evicts=("large",)), "pod 'default/large' is not on a node"),
         (Changes(untaints=(UntaintChange("n1", "x", ""),)), "node n1 has no taint x"),
         (
             Changes(taints=(TaintChange("n1", "no key", "", "NoExecute"),)),
@@ -196,7 +245,7 @@ def test_mirror_pods_are_left_alone() -> None:
 )
 def test_changes_that_cannot_be_made(changes: Changes, reason: str) -> None:
     with pytest.raises(ChangeError) as error:
-        Plan(node("n1"), node("worker-1")).what_if(changes)
+        Plan(node("n1"), node("worker-1"), pod("large", "100")).what_if(changes)
     assert str(error.value).startswith(reason)
 
 

@@ -1,9 +1,11 @@
 """Compare two plans pod by pod: which pods move, wait, leave or come, and the sentence that sums it up.
 
-Pods are matched by name. Controllers give their pods random names, so the others are matched within their workload: by
-the pod that replaces them where that is known, then by node, then by number. Every line of both plans belongs to
-exactly one `Pair`; the lines of pods that have ended belong to the pair of the place that they left. Lines that are
-equal in both plans, at the same position, make no pair.
+Pods are matched by name if they were there before the two plans parted, or if their name is not random. Controllers
+invent the names of the others, from one source of random numbers: the same name may belong to different pods in the two
+plans. Those are matched within their workload: by the pod that replaces them where that is known, then by node, then by
+number; of pods that came and went, by time and reason. Every line of both plans belongs to exactly one `Pair`; the
+lines of pods that have ended belong to the pair of the place that they left. Lines that are equal in both plans, at the
+same position, make no pair.
 """
 
 from collections import Counter, deque
@@ -161,20 +163,30 @@ class Comparison(msgspec.Struct):
 
 
 def compare(
-    before: Outcome, after: Outcome, successors: Mapping[str, str] | None = None, updated: Collection[str] = ()
+    before: Outcome,
+    after: Outcome,
+    successors: Mapping[str, str] | None = None,
+    updated: Collection[str] = (),
+    first_new: int | None = None,
 ) -> Comparison:
-    """Compare two plans. `successors` names the pods that replace others, `updated` those that an update replaces."""
+    """Compare two plans. `successors` names the pods that replace others, `updated` those that an update replaces.
+
+    `first_new` is the position from which on lines are of pods that came after the plans parted; none if not given.
+    """
     old, new = before.pods, after.pods
     differs = [index for index in range(min(len(old), len(new))) if old[index] is not new[index]]
     differs = [index for index in differs if old[index] != new[index]]
     common = min(len(old), len(new))
+    parted = max(len(old), len(new)) if first_new is None else first_new
     workloads: dict[str, _Workload] = {}
     for index in (*differs, *range(common, len(old))):
         line = old[index]
-        workloads.setdefault(line.workload or line.key, _Workload()).old.append(line)
+        name = line.key if index < parted or _has_own_name(line) else _FIRST + line.key
+        workloads.setdefault(line.workload or line.key, _Workload()).old.append((name, line))
     for index in (*differs, *range(common, len(new))):
         line = new[index]
-        workloads.setdefault(line.workload or line.key, _Workload()).new.append(line)
+        name = line.key if index < parted or _has_own_name(line) else _SECOND + line.key
+        workloads.setdefault(line.workload or line.key, _Workload()).new.append((name, line))
     pairs = [pair for one in workloads.values() for pair in one.pairs(successors or {}, updated)]
     if any(pair.becomes is Becomes.PASSING for pair in pairs):
         known = {line.key for line in old}
@@ -212,12 +224,22 @@ def sentence(comparison: Comparison, others: Iterable[str] = (), anyway: str = "
     return f"{text}; {anyway}" if anyway else text
 
 
+#: Before the random name of a pod that only the first or only the second plan has: no name begins so.
+_FIRST, _SECOND = "<", ">"
+_Named = tuple[str, PodLine]
+
+
+def _has_own_name(line: PodLine) -> bool:
+    """Return whether a pod has the same name in every plan: that of a StatefulSet, or one without a controller."""
+    return not line.workload or line.workload.startswith("StatefulSet ")
+
+
 class _Workload:
-    """The lines of one workload in both plans that are not equal."""
+    """The lines of one workload in both plans that are not equal, by the names that identify them in both."""
 
     def __init__(self) -> None:
-        self.old: list[PodLine] = []
-        self.new: list[PodLine] = []
+        self.old: list[_Named] = []
+        self.new: list[_Named] = []
 
     def pairs(self, successors: Mapping[str, str], updated: Collection[str]) -> Iterator[Pair]:
         ended_before, ended_after = _ended(self.old), _ended(self.new)
@@ -230,10 +252,10 @@ class _Workload:
         places.match_names()
         places.match_successors(successors)
         places.match_nodes()
-        for before, after in places.all():
-            left = _taken(ended_after, before)
-            left_before = _taken(ended_before, after)
-            is_updated = before is not None and before.key in updated
+        for old, new in places.all():
+            before, after = old and old[1], new and new[1]
+            left, left_before = _taken(ended_after, old), _taken(ended_before, new)
+            is_updated = old is not None and old[0] in updated
             becomes = _becomes(before, after, left, left_before, is_updated=is_updated)
             yield Pair(becomes, before, after, left, left_before)
         yield from _others(ended_before, ended_after)
@@ -242,13 +264,13 @@ class _Workload:
 class _Places:
     """The pods on nodes and in the queue of both plans, matched step by step."""
 
-    def __init__(self, old: Iterable[PodLine], new: Iterable[PodLine]) -> None:
-        self._old = {line.key: line for line in old if line.is_present}
-        self._new = {line.key: line for line in new if line.is_present}
-        self._matched: list[tuple[PodLine | None, PodLine | None]] = []
+    def __init__(self, old: Iterable[_Named], new: Iterable[_Named]) -> None:
+        self._old = {name: line for name, line in old if line.is_present}
+        self._new = {name: line for name, line in new if line.is_present}
+        self._matched: list[tuple[_Named | None, _Named | None]] = []
 
     def _match(self, first: str, second: str) -> None:
-        self._matched.append((self._old.pop(first), self._new.pop(second)))
+        self._matched.append(((first, self._old.pop(first)), (second, self._new.pop(second))))
 
     def match_names(self) -> None:
         for key in [key for key in self._old if key in self._new]:
@@ -257,11 +279,14 @@ class _Places:
     def match_successors(self, successors: Mapping[str, str]) -> None:
         for key in list(self._old):
             then, seen = successors.get(key, ""), {key}
-            while then and then not in self._new and then not in seen:
+            while then and not (name := self._name_in_second(then)) and then not in seen:
                 seen.add(then)
                 then = successors.get(then, "")
-            if then in self._new:
-                self._match(key, then)
+            if then and name:
+                self._match(key, name)
+
+    def _name_in_second(self, key: str) -> str:
+        return next((name for name in (key, _SECOND + key) if name in self._new), "")
 
     def match_nodes(self) -> None:
         """Match pods on the same node, then those that wait, then those on other nodes; a DaemonSet has one a node."""
@@ -273,9 +298,9 @@ class _Places:
                 if candidates := free.get(alike(line)):
                     self._match(key, candidates.popleft())
 
-    def all(self) -> Sequence[tuple[PodLine | None, PodLine | None]]:
-        lonely: list[tuple[PodLine | None, PodLine | None]] = [(line, None) for line in self._old.values()]
-        return [*self._matched, *lonely, *((None, line) for line in self._new.values())]
+    def all(self) -> Sequence[tuple[_Named | None, _Named | None]]:
+        lonely: list[tuple[_Named | None, _Named | None]] = [(row, None) for row in self._old.items()]
+        return [*self._matched, *lonely, *((None, row) for row in self._new.items())]
 
 
 def _is_of_daemons(line: PodLine) -> bool:
@@ -294,21 +319,25 @@ def _by_anything(line: PodLine) -> str:
     return f" {line.key}" if _is_of_daemons(line) else ""
 
 
-def _ended(lines: Iterable[PodLine]) -> dict[str, deque[PodLine]]:
+def _ended(lines: Iterable[_Named]) -> dict[str, deque[PodLine]]:
     found: dict[str, deque[PodLine]] = {}
-    for line in lines:
+    for name, line in lines:
         if not line.is_present:
-            found.setdefault(line.key, deque()).append(line)
+            found.setdefault(name, deque()).append(line)
     return found
 
 
-def _taken(ended: dict[str, deque[PodLine]], line: PodLine | None) -> PodLine | None:
-    lines = ended.get(line.key) if line is not None else None
+def _taken(ended: dict[str, deque[PodLine]], place: _Named | None) -> PodLine | None:
+    lines = ended.get(place[0]) if place is not None else None
     return lines.popleft() if lines else None
 
 
 def _ends_alike(first: PodLine, second: PodLine) -> bool:
-    names = ("state", "reason", "message", "evicted_after_seconds")
+    """Return whether a pod leaves at the same time for the same reason.
+
+    Messages may differ: they tell the taint's value, or the pod for which it makes room, whose name is random.
+    """
+    names = ("state", "reason", "evicted_after_seconds")
     return all(getattr(first, name) == getattr(second, name) for name in names)
 
 
@@ -361,11 +390,11 @@ def _arrival(pair: Pair, known: Collection[str]) -> Pair:
 
 def _others(before: dict[str, deque[PodLine]], after: dict[str, deque[PodLine]]) -> Iterator[Pair]:
     """Return pairs of the lines that are left: pods that came and went, or that were refused."""
-    free: dict[tuple[str, str], deque[PodLine]] = {}
+    free: dict[tuple[str, str, int | None], deque[PodLine]] = {}
     for line in (line for lines in before.values() for line in lines):
-        free.setdefault((line.state, line.reason), deque()).append(line)
+        free.setdefault((line.state, line.reason, line.evicted_after_seconds), deque()).append(line)
     for line in (line for lines in after.values() for line in lines):
-        if candidates := free.get((line.state, line.reason)):
+        if candidates := free.get((line.state, line.reason, line.evicted_after_seconds)):
             yield Pair(Becomes.SAME, candidates.popleft(), line)
         elif line.state is State.REFUSED:
             yield Pair(Becomes.REFUSED, left=line)

@@ -114,8 +114,10 @@ class Difference(msgspec.Struct):
     @property
     def sentence(self) -> str:
         """What changes, in one sentence: `8 pods move, 1 becomes Pending; 3 would be evicted anyway`."""
-        drains = len({one.node for one in self.blocked})
+        drains = len({one.node for one in self.blocked if one.node})
         others = [f"{counted(drains, 'drain')} blocked"] if drains else []
+        if evictions := sum(not one.node for one in self.blocked):
+            others.append(f"{counted(evictions, 'eviction')} refused")
         if self.upgrade is not None and not self.upgrade.completes:
             others.append(f"the upgrade stops at {self.upgrade.stops_at}")
         return sentence(self.comparison, others, self._anyway)
@@ -139,3 +141,35 @@ def waiting_anyway(difference: Difference) -> list[PodLine]:
     """Return the pods that wait for a node in both plans, as they do without the changes."""
     others = {id(pair.before) for pair in difference.comparison.differences}
     return [line for line in difference.before.pending if id(line) not in others]
+
+
+class Anyway(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+    """A pod to which the same happens without the changes: it `leaves`, `waits` for a node or `lands` on one."""
+
+    what: str
+    pod: str
+    workload: str = ""
+    node: str = ""
+    after_seconds: int | None = None
+    new_node: str = ""
+    because: str = ""
+
+
+def happens_anyway(difference: Difference, now: Outcome) -> list[Anyway]:
+    """Return what happens from now on with the changes and without them: pods that leave, wait, and get a node."""
+    successors = {one.replaced_by for one in difference.anyway}
+    left = [
+        Anyway("leaves", one.pod, one.workload, one.node, one.after_seconds, one.new_node, one.because)
+        for one in difference.anyway
+    ]
+    differs = {line.key for pair in difference.comparison.differences for line in (pair.before, pair.after) if line}
+    waiting = {line.key for line in now.pending}
+    rest: list[Anyway] = []
+    for line in difference.after.pods:
+        if line.key in differs or not line.is_present:
+            continue
+        if line.state is State.PENDING:
+            rest.append(Anyway("waits", line.key, line.workload, because=line.message))
+        elif line.key in waiting and line.key not in successors:
+            rest.append(Anyway("lands", line.key, line.workload, new_node=line.node))
+    return [*left, *rest]

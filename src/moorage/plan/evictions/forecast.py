@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from moorage.client.protocol import Object
-from moorage.control.taint_eviction import Taints
+from moorage.control.framework.taint_evictions import Taints
 from moorage.match.taint_eviction import Eviction, When, no_execute
 from moorage.model.kinds import KINDS
 from moorage.model.types.pod import Pod

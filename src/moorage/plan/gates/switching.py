@@ -20,8 +20,9 @@ from moorage.plan.difference.comparison import Becomes, Comparison, compare, sen
 from moorage.plan.gates.audit import audit, order_of_disabling
 from moorage.plan.gates.consequence import API
 from moorage.plan.gates.gate_file import Switch
+from moorage.plan.input.drafts import Draft
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, key_in_inventory
-from moorage.plan.input.reading import Draft, Reader
+from moorage.plan.input.reading import Reader
 from moorage.plan.outcome import FailedLine, Outcome
 from moorage.plan.planner import Planner, Settings
 from moorage.plan.pod_lines import PodLine, State
@@ -216,6 +217,7 @@ def _carried(inventory: Inventory, simulation: Simulation, settings: Settings) -
     made = Inventory(settings.gates, inventory.namespace)
     made.is_live, made.accounts, made.assumed = inventory.is_live, dict(inventory.accounts), set(inventory.assumed)
     made.custom, made.sources = dict(inventory.custom), inventory.sources
+    made.parameters, made.whole_kinds = inventory.parameters, inventory.whole_kinds
     for kind in KINDS.values():
         for found in simulation.world.all(kind):
             key = key_in_inventory(kind, found.namespace, found.name)

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.admit.raw import Raw
 from moorage.custom.structural import SchemaTooDeepError
 from moorage.model.kinds import Kind
 from moorage.plan.input.inventory import Inventory
@@ -52,7 +53,7 @@ class CustomStore(InventoryStore):
     """The custom objects of an inventory as a store."""
 
     def __init__(self, inventory: Inventory, registry: InventoryRegistry, defined: Defined) -> None:
-        super().__init__(inventory, registry.directory)
+        super().__init__(inventory, registry.directory, registry.extensions)
         self.items = inventory.custom
         kinds = (kind for versions in defined.values() for kind in versions.values())
         self._kinds: Mapping[str, Kind] = {prefix_of(kind): kind for kind in kinds}
@@ -61,7 +62,7 @@ class CustomStore(InventoryStore):
         group, plural, name = key[1:].split("/", 2)
         return self._kinds[f"/{group}/{plural}/"], name
 
-    def _announce(self, kind: Kind, view: Any) -> None:
+    def _announce(self, kind: Kind, view: Any, raw: Raw) -> None:
         """Nothing is admitted by custom objects."""
 
 

@@ -1,19 +1,25 @@
 """The admitted objects of the input, in its order, each with its place, and the notes about them."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
+from moorage.admit.extension.remarks import Change, NotCalled
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.raw import Raw
 from moorage.client.protocol import Template
 from moorage.lint.finding import Severity
 from moorage.lint.input_contents import InputContents
+from moorage.lint.policies.offline_extensions import CallWebhooks, LeftOut
+from moorage.lint.policies.parameters import Parameters
 from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, CustomKind, Kind
+from moorage.model.text.documents import Document
 from moorage.model.text.positions import Location
 from moorage.model.types.core import ServiceAccount
+from moorage.pools.reading import Pools
 
 
 class Place:
@@ -94,6 +100,13 @@ def key_in_inventory(kind: Kind, namespace: str, name: str) -> Key:
     return Key(word, namespace if kind.namespaced else "", name)
 
 
+def metadata_text(raw: Raw, name: str) -> str:
+    """Return a text in the metadata of a document; empty if it is not there, or no text."""
+    metadata = raw.get("metadata")
+    value = metadata.get(name) if isinstance(metadata, dict) else None
+    return value if isinstance(value, str) else ""
+
+
 def kind_words(*kinds: str) -> dict[str, str]:
     """Return the words by which kubectl knows these kinds: `deployment`, `deployments`, `deploy`, `deployment.apps`.
 
@@ -114,7 +127,10 @@ def severity_of(missing: Kind) -> Severity:
 
 
 class Item(msgspec.Struct):
-    """One object as it would be stored, its view, and where it stands. `existing`: a server has made it already."""
+    """One object as it would be stored, its view, and where it stands. `existing`: a server has made it already.
+
+    `lowered` is what a cluster has of an object that was read back as its user wrote it.
+    """
 
     key: Key
     kind: Kind
@@ -123,6 +139,16 @@ class Item(msgspec.Struct):
     existing: bool
     place: Place
     template: Template | None = None
+    lowered: Raw | None = None
+
+
+class AttachedObjects:
+    """How many objects were read back as their users wrote them, and which are taken as they are written, and why."""
+
+    def __init__(self) -> None:
+        self.read_back = 0
+        self.as_written: dict[str, dict[Key, Place]] = {}
+        self.noted: set[str] = set()
 
 
 class Inventory:
@@ -141,12 +167,26 @@ class Inventory:
         self.contents = InputContents()
         self.unreadable = 0
         self.rejected = 0
+        self.not_called: Counter[NotCalled] = Counter()  # webhooks that a cluster would have called while it was read
+        self.changes: dict[Key, dict[str, Change]] = {}  # what policies and webhooks changed then, by their names
+        self.left_out: dict[LeftOut, None] = {}  # policies that were not applied then
+        self.parameters = Parameters()  # objects that no pod depends on, and that policies may look up
+        self.pool_documents: list[Document] = []  # of autoscalers' pools, which `plan.pools.reading` reads
+        self.attached = AttachedObjects()
+        self.pools: Pools | None = None  # those of --pools, with those documents
+        self.awaited = Parameters()  # those that wait until what they are admitted by is here
+        self.call_webhooks: CallWebhooks | None = None  # without it webhooks are only counted
         self.is_live = False  # all objects of a cluster are there
+        self.whole_kinds: frozenset[str] = frozenset()  # those of which that is so; all, if it is empty
         self.read_at = 0.0  # when they were read from it
 
     @property
     def whole(self) -> str:
         return "cluster" if self.is_live else "input"
+
+    def has_all(self, kind: str) -> bool:
+        """Return whether what is not here of a kind does not exist."""
+        return self.is_live and (not self.whole_kinds or kind in self.whole_kinds)
 
     def of_kind(self, *kinds: str) -> Iterator[Item]:
         return (item for item in self.items.values() if item.key.kind in kinds)
@@ -171,7 +211,12 @@ class Inventory:
         made.custom = dict(self.custom)
         made.assumed = set(self.assumed)
         made.accounts = dict(self.accounts)
-        made.is_live, made.read_at = self.is_live, self.read_at
+        made.parameters = self.parameters.copy()
+        made.pool_documents, made.pools = list(self.pool_documents), self.pools
+        made.not_called, made.left_out = Counter(self.not_called), dict(self.left_out)
+        made.changes = dict(self.changes)
+        made.attached = self.attached
+        made.is_live, made.read_at, made.whole_kinds = self.is_live, self.read_at, self.whole_kinds
         if with_notes:
             made.notes, made.rejected, made.unreadable = list(self.notes), self.rejected, self.unreadable
         return made

@@ -7,11 +7,12 @@ Kubernetes: kubectl apply, and the API server behind it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from msgspec import UNSET
 
 from moorage.admit.admission import Admitted
+from moorage.admit.extension.remarks import Remarks
 from moorage.admit.not_admitted import NotAdmitted, check_types
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
@@ -21,6 +22,8 @@ from moorage.lint.facts.custom_kinds import CustomKinds
 from moorage.lint.facts.served_kinds import SERVED_KINDS
 from moorage.lint.finding import Severity
 from moorage.lint.input_contents import ContentCount
+from moorage.lint.policies.fields import refused_field
+from moorage.lint.policies.parameters import Parameters
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
@@ -37,67 +40,43 @@ from moorage.model.kinds import KINDS, Kind, Ref, kind_of, view_of
 from moorage.model.schema.older_versions import convert_document
 from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
-from moorage.model.text.positions import Location
 from moorage.model.types.core import ServiceAccount
 from moorage.model.types.meta import ObjectMeta
 from moorage.plan.input.applying import keep_generated
+from moorage.plan.input.drafts import NO_POSITIONS, Draft, taken_back
+from moorage.plan.input.extensions.attached import lowered_when_written, note_attached, original_of
 from moorage.plan.input.hints import hints_of
-from moorage.plan.input.inventory import UNREADABLE, Inventory, Item, Key, Note, Place, key_in_inventory, severity_of
+from moorage.plan.input.inventory import (
+    UNREADABLE,
+    Inventory,
+    Item,
+    Key,
+    Note,
+    Place,
+    key_in_inventory,
+    metadata_text,
+    severity_of,
+)
+from moorage.plan.input.known_objects import KnownObjects
 from moorage.plan.input.registry import InventoryRegistry, as_stored
+from moorage.pools.reading import is_pool_kind
 from moorage.serve.custom.served_kind import ServedKind
+from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.requests.decoding import check_custom, check_kind
 from moorage.serve.requests.options import IGNORE, TRUST, WriteOptions
-from moorage.serve.verbs.changing import create, replace
+from moorage.serve.verbs.changing import replace
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.patching import STRATEGIC_MERGE, Patch, patch_object
 from moorage.serve.verbs.registry import at_once
 from moorage.serve.verbs.restoring import admit_as_is
 from moorage.store.protocol import Stored
 
-_OPTIONS = WriteOptions("plan", validation=TRUST)
+_OPTIONS = WriteOptions("plan", validation=TRUST, user=ADMIN)
 #: Kinds whose phase tells that a controller has made them.
 _WITH_PHASE = frozenset({"Pod", "PersistentVolume", "PersistentVolumeClaim"})
 #: What no pod's place depends on.
 _WITHOUT_PLACEMENT = frozenset({"ConfigMap", "Event", "Lease", "Secret", "ServiceAccount"})
 _MADE_BY_A_SERVER = ("uid", "resourceVersion", "creationTimestamp")
-
-
-class KnownObjects:
-    """Objects of a live cluster that were admitted before, by uid and revision: they are not admitted again.
-
-    What it gives out is shared: it is for processes that fork before they go on with it. It holds what the last
-    reading had, and is of one set of gates.
-    """
-
-    def __init__(self) -> None:
-        self._gates: GateSet | None = None
-        self._before: dict[tuple[str, str, str], Admitted] = {}
-        self._now: dict[tuple[str, str, str], Admitted] = {}
-
-    def begin(self, gates: GateSet) -> None:
-        """Forget what the last reading did not have, and everything if the gates are others."""
-        self._before, self._now = (self._now if gates == self._gates else {}), {}
-        self._gates = gates
-
-    def admitted(self, kind: str, raw: Raw, admit_it: Callable[[], Admitted]) -> Admitted:
-        """Return how an object was admitted, or admit it."""
-        key = kind, _text(raw, "uid"), _text(raw, "resourceVersion")
-        known = self._before.get(key)
-        if known is None:
-            known = admit_it()
-        if all(key):
-            self._now[key] = known
-        return known
-
-
-class Draft(NamedTuple):
-    """An object that was read and is not in the inventory yet. A name that is to be generated is empty."""
-
-    document: Document
-    raw: Raw
-    kind: Kind
-    key: Key
-    place: Place
-    existing: bool
 
 
 class Reader:
@@ -128,6 +107,7 @@ class Reader:
 
     def close(self) -> None:
         """Let the registries go, which refer to themselves: a process that collects no garbage would keep them."""
+        self._registry.extensions.close()
         for registry in (self._registry, self._custom_registry):
             vars(registry).clear()
 
@@ -142,7 +122,7 @@ class Reader:
         """Take objects that were read from a cluster, so that they stand in no source."""
         self.inventory.sources += 1
         for raw in objects:
-            self._draft(Document("", raw, _NO_POSITIONS, b"", 0))
+            self._draft(Document("", raw, NO_POSITIONS, b"", 0))
         self.inventory.contents.is_live = True
         self._enter()
 
@@ -189,6 +169,8 @@ class Reader:
     def _draft(self, document: Document) -> None:
         convert_document(document)
         raw, place = document.raw, Place(document.source, document.start())
+        if is_pool_kind(raw):
+            self.inventory.pool_documents.append(document)
         kind = kind_of(raw)
         if kind is None or kind.name in _WITHOUT_PLACEMENT:
             self._pass_over(document, place)
@@ -198,15 +180,17 @@ class Reader:
             return
         namespace = ""
         if kind.namespaced:
-            namespace = _text(raw, "namespace")
+            namespace = metadata_text(raw, "namespace")
             if not namespace:
                 raw, namespace = self._in_namespace(raw), self.inventory.namespace
-        key = Key(kind.name, namespace, _text(raw, "name"))
-        draft = Draft(document, raw, kind, key, place, _exists(raw, kind))
+        key = Key(kind.name, namespace, metadata_text(raw, "name"))
+        stored, raw = raw, original_of(raw, kind, key, place, self.inventory.attached)
+        existing = _exists(raw, kind)
+        draft = Draft(document, raw, kind, key, place, existing, stored if existing and raw is not stored else None)
         self._order.setdefault(key)
         self.named.add(key)
         if draft.existing or not kind.namespaced:
-            self._take(draft)  # nothing else decides about it, so that its document need not be kept
+            self._take(draft)  # nothing but policies decides about it, so that its document need not be kept
         else:
             self._waiting.append(draft)
 
@@ -221,12 +205,13 @@ class Reader:
 
     def _enter(self) -> None:
         """Create the objects that waited for all others: limits and quotas first."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting = [*taken_back(self._registry, self.changed), *self._waiting], []
         custom = self._custom_drafts()
         for draft in custom:
             if draft.existing:
                 self._take(draft)
         self._registry.ready_for_new()
+        self._await_parameters((*waiting, *custom))
         waiting.sort(key=lambda draft: creation_rank(draft.kind))
         for number, draft in enumerate(waiting):
             if number and creation_rank(draft.kind) != creation_rank(waiting[number - 1].kind):
@@ -236,9 +221,28 @@ class Reader:
         for draft in custom:
             if not draft.existing:
                 self._take(draft)
+        self.inventory.awaited = Parameters()
+        self._note_extensions()
+        note_attached(self.inventory)
         place = {key: number for number, key in enumerate(self._order)}
         _sort_keys(self.inventory.items, place)
         _sort_keys(self.changed, place)
+
+    def _await_parameters(self, drafts: Iterable[Draft]) -> None:
+        """Let policies find their parameters wherever these stand, as if they had been created first."""
+        kinds = {(version.rpartition("/")[0], name) for version, name in self._registry.extensions.param_kinds()}
+        for draft in drafts if kinds else ():
+            if not draft.existing and (draft.kind.group, draft.kind.name) in kinds:
+                self.inventory.awaited.put(draft.kind, draft.key.namespace, draft.key.name, draft.raw)
+
+    def _note_extensions(self) -> None:
+        """Note what policies and webhooks did, or would do, to what was read."""
+        inventory, registry = self.inventory, self._registry
+        inventory.notes += registry.applied.notes(inventory)
+        inventory.changes |= {applied.key: changes for applied, changes in registry.applied.changes.items()}
+        inventory.not_called += registry.applied.not_called
+        inventory.left_out |= registry.extensions.left_out
+        registry.applied.clear()
 
     def _custom_drafts(self) -> list[Draft]:
         """Return the custom objects that were held; those without a definition are passed over."""
@@ -255,10 +259,10 @@ class Reader:
             versions, place = defined.get(_group_kind(document)), Place(document.source, document.start())
             kind = versions.get(document.raw["apiVersion"]) if versions else None
             if kind is not None:
-                raw, namespace = document.raw, _text(document.raw, "namespace")
+                raw, namespace = document.raw, metadata_text(document.raw, "namespace")
                 if kind.namespaced and not namespace:
                     raw, namespace = self._in_namespace(raw), self.inventory.namespace
-                key = key_in_inventory(kind, namespace, _text(raw, "name"))
+                key = key_in_inventory(kind, namespace, metadata_text(raw, "name"))
                 drafts.append(Draft(document, raw, kind, key, place, _exists(raw, kind)))
             elif versions is not None:
                 complaint = unserved_version(document, list(versions))
@@ -271,24 +275,28 @@ class Reader:
 
     def _take(self, draft: Draft) -> None:
         """Take one object, new or as it is; note why if it is refused."""
-        _, raw, kind, key, place, existing = draft
+        _, raw, kind, key, place, existing, stored = draft
         is_custom = type(kind) is ServedKind
         registry = self._custom_registry if is_custom else self._registry
         old = registry.store.items.get(key) if key.name else None
-        registry.key = key
+        registry.key, registry.remarks = key, Remarks()
         assumed_before = len(registry.directory.all_assumed)
         registry.store.place = place
         registry.store.existing = existing or (old is not None and old.existing)
         try:
+            if not existing:
+                raw = lowered_when_written(raw, key, kind, self.inventory)
+                draft = draft._replace(raw=raw)
             if old is not None:
                 item = self._update(draft, old, registry)
             elif existing:
                 made = self._admit_existing(draft, registry)
                 item = registry.store.put(kind, made.object, made.view)
+                item.lowered = stored
             else:
                 item = self._create(draft, registry)
         except ApiError as error:
-            self._rejected(error, draft, old)
+            self._rejected(error, draft, old, registry)
             return
         finally:  # also if it is refused for another reason
             self._note_assumptions(registry.directory.all_assumed[assumed_before:], draft)
@@ -349,12 +357,12 @@ class Reader:
                 self.inventory.assumed.add((kind, key))
                 self.inventory.note(severity_of(kind), identity(draft.raw, draft.kind), text, draft.place)
 
-    def _rejected(self, error: ApiError, draft: Draft, old: Item | None) -> None:
+    def _rejected(self, error: ApiError, draft: Draft, old: Item | None, registry: InventoryRegistry) -> None:
         result = error.result if isinstance(error, NotAdmitted) else None
-        paths = [""]
+        paths = [refused_field(registry.remarks.failures, registry.extensions, draft.raw)]
         if result is not None:
             paths = [one.path for one in result.errors] or [one.path for one in result.problems] or paths
-        line = draft.document.location(written_path(paths[0])).line
+        line = draft.document.location(written_path(paths[0])).line or draft.place.line
         self.inventory.rejected += 1
         self.refused.append(draft)
         message = error.message
@@ -369,8 +377,12 @@ class Reader:
         if complaint is not None:
             self.inventory.reject(identity(document.raw, None), complaint.message, place)
             return
-        if kind_of(document.raw) is KINDS.SERVICE_ACCOUNT:
+        kind = kind_of(document.raw)
+        if kind is KINDS.SERVICE_ACCOUNT:
             self._take_account(document.raw)
+        if kind is not None and not kind.is_chatty:
+            namespace = metadata_text(document.raw, "namespace") or self.inventory.namespace
+            self.inventory.parameters.put(kind, namespace, metadata_text(document.raw, "name"), document.raw)
         if document.raw["apiVersion"] in SERVED_KINDS or not self._custom.hold(document):
             self._count_passed_over(document.raw)
 
@@ -380,8 +392,8 @@ class Reader:
 
     def _take_account(self, raw: Raw) -> None:
         """Remember that there is an account of this name."""
-        namespace = _text(raw, "namespace") or self.inventory.namespace
-        account = ServiceAccount(metadata=ObjectMeta(name=_text(raw, "name"), namespace=namespace))
+        namespace = metadata_text(raw, "namespace") or self.inventory.namespace
+        account = ServiceAccount(metadata=ObjectMeta(name=metadata_text(raw, "name"), namespace=namespace))
         self.inventory.accounts[f"{namespace}/{account.metadata.name}"] = account
         self._registry.directory.put_view(KINDS.SERVICE_ACCOUNT, account)
 
@@ -412,36 +424,9 @@ def _sort_keys(entered: dict[Key, Any], place: Mapping[Key, int]) -> None:
         entered.update([(key, entered.pop(key)) for key in order])
 
 
-class _NoPositions:
-    """Positions of an object that comes from no file."""
-
-    has_aliases = False
-
-    def find(self, steps: tuple[str, ...]) -> Location:
-        return Location(0, 0)
-
-    def alias(self, steps: tuple[str, ...]) -> Location | None:
-        return None
-
-    def below(self, steps: tuple[str, ...]) -> "_NoPositions":
-        return self
-
-    def start(self) -> Callable[[], Location]:
-        return lambda: Location(0, 0)
-
-
-_NO_POSITIONS = _NoPositions()
-
-
 def _exists(raw: Raw, kind: Kind) -> bool:
     metadata = raw.get("metadata")
     if isinstance(metadata, dict) and any(metadata.get(name) for name in _MADE_BY_A_SERVER):
         return True
     status = raw.get("status")
     return kind.name in _WITH_PHASE and isinstance(status, dict) and bool(status.get("phase"))
-
-
-def _text(raw: Raw, name: str) -> str:
-    metadata = raw.get("metadata")
-    value = metadata.get(name) if isinstance(metadata, dict) else None
-    return value if isinstance(value, str) else ""

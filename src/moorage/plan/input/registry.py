@@ -13,11 +13,15 @@ from uuid import NAMESPACE_URL, uuid5
 import msgspec
 
 from moorage.admit.chain import Admission
+from moorage.admit.extension.extended_request import ExtendedRequest
+from moorage.admit.extension.remarks import Remarks
+from moorage.admit.extension.steps import Answer, Call
 from moorage.admit.objects_world import ObjectsWorld
 from moorage.admit.plugins.priority import SYSTEM_CLASSES
 from moorage.admit.raw import Raw
 from moorage.admit.request import ANY_REQUEST
 from moorage.client.protocol import Template
+from moorage.lint.policies.offline_extensions import OfflineExtensions
 from moorage.match.quota.usage import count_name, count_used
 from moorage.model.generated_names import new_suffix
 from moorage.model.kinds import KINDS, Kind
@@ -26,6 +30,8 @@ from moorage.model.schema.conversion import convert_view
 from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.policy import PriorityClass, ResourceQuota
 from moorage.model.well_known.limits import MAX_OBJECT_BYTES
+from moorage.plan.input.extensions.applied import Applied, AppliedExtensions
+from moorage.plan.input.extensions.objects import extensions_of
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Place, key_in_inventory
 from moorage.plan.simulation.store import place_of
 from moorage.serve.admission.quota_ledger import with_used
@@ -70,9 +76,9 @@ class InventoryStore:
     #: The object that was written last.
     written: Item
 
-    def __init__(self, inventory: Inventory, world: ObjectsWorld) -> None:
+    def __init__(self, inventory: Inventory, world: ObjectsWorld, extensions: OfflineExtensions) -> None:
         self.items = inventory.items
-        self._world = world
+        self._world, self._extensions = world, extensions
         self.place: Place = NOWHERE
         self.existing = False
 
@@ -126,6 +132,7 @@ class InventoryStore:
             raise KeyMissing(key)
         del self.items[self._key(key)]
         self._world.drop(*self.place_of(key))
+        self._extensions.forget(self.place_of(key)[0], before.view)
         return Change(_REVISION, before, None)
 
     def put(self, kind: Kind, raw: Raw, view: Any, template: Template | None = None) -> Item:
@@ -138,16 +145,17 @@ class InventoryStore:
             about = {name: value for name, value in raw["metadata"].items() if name != "resourceVersion"}
             raw = {**raw, "metadata": about}
         item = self.items[key] = self.written = Item(key, kind, raw, view, self.existing, self.place, template)
-        self._announce(kind, view)
+        self._announce(kind, view, raw)
         return item
 
     def place_of(self, key: str) -> tuple[Kind, str]:
         """Return the kind of an object and its key in the world, of its key in the store."""
         return place_of(key)
 
-    def _announce(self, kind: Kind, view: Any) -> None:
+    def _announce(self, kind: Kind, view: Any, raw: Raw) -> None:
         """Let admission look the object up."""
         self._world.put_view(kind, view)
+        self._extensions.learn(kind, view, raw)
 
     def _key(self, key: str) -> Key:
         return _key_at(*self.place_of(key))
@@ -236,6 +244,7 @@ class InventoryRegistry(Registry):
 
     is_busy = tracks_owners = False
     copies_new = True  # a refusal shows the document
+    keeps_internal = True
     values = InventoryValues()
     store: InventoryStore
     quotas: InventoryQuotas
@@ -246,9 +255,10 @@ class InventoryRegistry(Registry):
         )
         for account in inventory.accounts.values():
             world.put_view(KINDS.SERVICE_ACCOUNT, account)
-        admission = Admission(world, inventory.gates, protects_storage=True)
+        self.extensions = extensions_of(inventory)
+        admission = Admission(world, inventory.gates, protects_storage=True, extensions=self.extensions)
         super().__init__(
-            InventoryStore(inventory, world),
+            InventoryStore(inventory, world, self.extensions),
             admission,
             world,
             InventoryQuotas(inventory, admission, world, now),
@@ -261,12 +271,22 @@ class InventoryRegistry(Registry):
         self._inventory = inventory
         #: The object that is written next.
         self.key = Key("", "", "")
+        #: What policies and webhooks did to the objects, and what they remarked on the last one.
+        self.applied = AppliedExtensions(lambda extended: Applied(self.key))
+        self.remarks = Remarks()
 
     def ready_for_new(self) -> None:
         """Learn from the objects that exist what new ones are admitted by: priority classes, and what quotas count."""
         for one in learned_classes(self._inventory):
             self.directory.put_view(KINDS.PRIORITY_CLASS, one)
         self.quotas.count()
+
+    async def answer(self, calls: Sequence[Call]) -> Sequence[Answer]:
+        return self.extensions.answer(calls, self._inventory.call_webhooks)
+
+    def note(self, extended: ExtendedRequest) -> None:
+        self.remarks = extended.remarks
+        self.applied.note(extended)
 
     def _uid(self) -> str:
         # A Job's pods carry its uid in a label.

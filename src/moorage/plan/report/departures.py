@@ -136,7 +136,8 @@ def by_budget(blocked: Iterable[Blocked], *, everything: bool) -> list[BlockedGr
         for node, pods in nodes.items():
             which = _listed([one.pod for one in pods], everything=everything)
             reason = f" ({pods[0].reason})" if len(pods[0].budgets) > 1 else ""
-            lines.append(f"the drain of {node} waits for {counted(len(pods), 'pod')}: {which}{reason}")
+            waits = f"the drain of {node} waits for" if node else "the API server refuses to evict"
+            lines.append(f"{waits} {counted(len(pods), 'pod')}: {which}{reason}")
         made.append(BlockedGroup(names[0], lines))
     return made
 

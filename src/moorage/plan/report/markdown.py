@@ -13,6 +13,7 @@ from moorage.plan.difference.comparison import Becomes
 from moorage.plan.difference.difference import Difference
 from moorage.plan.outcome import FailedLine, NodeLine, Outcome, shown_usage
 from moorage.plan.pod_lines import PodLine, State
+from moorage.plan.report.autoscaling import pool_line, reasons_of, shown_pods, shown_time, step_groups, summary_line
 from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
 from moorage.plan.report.departures import (
     anyway,
@@ -72,24 +73,55 @@ class MarkdownReport:
         yield ""
         if rollout is not None:
             yield from _rollout(rollout)
+        yield from self._scaling(outcome)
         yield from self._placements(outcome)
         yield from self._devices(outcome)
         yield from self._pending(outcome.pending, outcome.failed)
         gone = [(one.pod, one.node, one.by) for one in self._cut(outcome.preempted)]
-        yield from _table("Preempted", ("pod", "node", "makes room for"), gone)
+        yield from table("Preempted", ("pod", "node", "makes room for"), gone)
         yield from self._evicted(outcome)
         yield from self._rest(outcome)
 
+    def _scaling(self, outcome: Outcome) -> Iterator[str]:
+        scaling = outcome.scaling
+        if scaling is None:
+            return
+        yield f"**{summary_line(scaling)}.**"
+        yield ""
+        rows = [
+            (shown_time(group.first.seconds), group.sign, group.what, group.why)
+            for group in self._cut(step_groups(scaling))
+        ]
+        yield from table("Timeline", ("time", "", "nodes", "why"), rows)
+        pools = [(pool.name, pool_line(pool)) for pool in scaling.pools]
+        yield from table("Pools", ("pool", "nodes and cost"), pools)
+        helpless = [
+            (shown_pods(group.pods), pools, reason)
+            for group in self._cut(scaling.not_helped)
+            for pools, reason in reasons_of(group)
+        ]
+        yield from table("No node is started for", ("pods", "pool", "reason"), helpless)
+
     def _rest(self, outcome: Outcome) -> Iterator[str]:
+        scaled = [
+            (
+                line.target,
+                f"{line.replicas:,} ({line.min_replicas:,} to {line.max_replicas:,})",
+                line.targets,
+                line.problem or ", ".join(map(str, self._cut(line.scalings))),
+            )
+            for line in self._cut(outcome.autoscalers)
+        ]
+        yield from table("Autoscalers", ("target", "replicas", "metrics", "scaled"), scaled)
         yield from self._nodes(outcome)
         room = [(name, f"{count:,}") for name, count in outcome.headroom.items()]
         room += [(name, f"not counted: {why}") for name, why in outcome.no_headroom.items()]
-        yield from _table("Room for more pods", ("workload", "pods"), room, folds=True)
+        yield from table("Room for more pods", ("workload", "pods"), room, folds=True)
         rows = [
             (note.level.value, note.where, note.object, _with_hint(note.message, note.hint))
             for note in self._cut(outcome.notes)
         ]
-        yield from _table("Notes", ("level", "place", "object", "message"), rows, folds=True)
+        yield from table("Notes", ("level", "place", "object", "message"), rows, folds=True)
 
     def _placements(self, outcome: Outcome) -> Iterator[str]:
         rows = [
@@ -97,7 +129,7 @@ class MarkdownReport:
             for group in by_workload(outcome, everything=self._all)
             for node, pods in sorted(group.nodes.items(), key=lambda entry: (-len(entry[1]), entry[0]))
         ]
-        yield from _table("Placements", ("workload", "node", "pods", "names"), self._cut(rows), folds=True)
+        yield from table("Placements", ("workload", "node", "pods", "names"), self._cut(rows), folds=True)
 
     def _devices(self, outcome: Outcome) -> Iterator[str]:
         rows = [
@@ -105,7 +137,7 @@ class MarkdownReport:
             for pod in with_devices(outcome.pods, everything=self._all)
             for claim, request, devices in by_request(pod.devices)
         ]
-        yield from _table("Devices", ("pod", "node", "claim", "request", "devices"), self._cut(rows), folds=True)
+        yield from table("Devices", ("pod", "node", "claim", "request", "devices"), self._cut(rows), folds=True)
 
     def _pending(self, pending: Iterable[PodLine], refused: Iterable[FailedLine]) -> Iterator[str]:
         groups = by_reason(pending)
@@ -123,21 +155,21 @@ class MarkdownReport:
             (failed.workload, failed.counts, "", _with_hint(f"FailedCreate: {failed.message}", failed.hint))
             for failed in refused
         ]
-        yield from _table("Pending", ("workload", "pods", "names", "reason"), self._cut(rows))
+        yield from table("Pending", ("workload", "pods", "names", "reason"), self._cut(rows))
         yield from self._messages(groups)
 
     def _evicted(self, outcome: Outcome) -> Iterator[str]:
         failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in outcome.of_state(State.FAILED)]
-        yield from _table("Failed", ("pod", "node", "reason"), self._cut(failed))
+        yield from table("Failed", ("pod", "node", "reason"), self._cut(failed))
         yield from self._departures("Evicted", first_evictions(outcome))
         later = [
             (names(group.pods, everything=self._all, namespace=True), group.node, group.text, group.then)
             for group in by_deadline(later_evictions(outcome))
         ]
-        yield from _table("Evicted later", ("pods", "node", "because", "then"), self._cut(later))
+        yield from table("Evicted later", ("pods", "node", "because", "then"), self._cut(later))
         yield from _loops(outcome.loops)
         unready = [(pod.key, pod.node, pod.message) for pod in on_unready_nodes(outcome)]
-        yield from _table("On nodes that are not ready", ("pod", "node", "reason"), self._cut(unready), folds=True)
+        yield from table("On nodes that are not ready", ("pod", "node", "reason"), self._cut(unready), folds=True)
 
     def _messages(self, groups: Sequence[PendingGroup]) -> Iterator[str]:
         """Print the messages in full, folded, where the table has them shortened."""
@@ -166,7 +198,7 @@ class MarkdownReport:
             for node in shown
         ]
         head = ("node", "CPU", "memory", "pods", *(["other resources"] if others else ()))
-        yield from _table(title, (*head, *(["devices"] if devices else ())), rows, folds=True)
+        yield from table(title, (*head, *(["devices"] if devices else ())), rows, folds=True)
         parts = [f"{title} {average(outcome.nodes, name)} %" for title, name in (("CPU", CPU), ("memory", MEMORY))]
         totals = [f"{', '.join(parts)} requested", *other_totals(outcome.nodes)]
         yield f"All nodes: {_cell('; '.join(totals))}."
@@ -180,6 +212,7 @@ class MarkdownReport:
         yield f"- Before: {_summary(difference.before)}"
         yield f"- After: {_summary(difference.after)}"
         yield ""
+        yield from self._scaling(difference.after)
         yield f"## {difference.title}"
         yield ""
         yield from (f"- {_cell(change)}" for change in difference.changes)
@@ -198,33 +231,33 @@ class MarkdownReport:
             (workload, str(len(rows)), landings_of(rows), _listed(rows) if self._all else "")
             for workload, rows in rolled(difference.replaced).items()
         ]
-        yield from _table("Replaced by a rolling update", ("workload", "pods", "then", "each"), replaced)
+        yield from table("Replaced by a rolling update", ("workload", "pods", "then", "each"), replaced)
         blocked = [
             (group.title, "; ".join(group.lines)) for group in by_budget(difference.blocked, everything=self._all)
         ]
-        yield from _table("Blocked", ("budget", "drains"), blocked)
+        yield from table("Blocked", ("budget", "drains"), blocked)
         if rollout is not None:
             yield from _rollout(rollout)
         waiting = [pair.after for pair in comparison.of(Becomes.PENDING, Becomes.NEW_PENDING)]
         refused = [refusal.line for refusal in comparison.refusals]
         yield from self._pending([line for line in waiting if line is not None], refused)
         failed = [(pod.key, pod.last_node, f"{pod.reason}: {pod.message}") for pod in self._cut(difference.failed)]
-        yield from _table("Newly failed", ("pod", "node", "reason"), failed)
+        yield from table("Newly failed", ("pod", "node", "reason"), failed)
         rows = [(pod.key, pod.node, pod.message) for pod in self._cut(evicted_later(difference))]
-        yield from _table("Evicted later", ("pod", "node", "because"), rows)
+        yield from table("Evicted later", ("pod", "node", "because"), rows)
         placed = [
             (workload, str(len(pods)), placements_of(pods))
             for workload, pods in placed_by_workload(difference.placed).items()
         ]
-        yield from _table("Newly placed", ("workload", "pods", "nodes"), self._cut(placed), folds=True)
+        yield from table("Newly placed", ("workload", "pods", "nodes"), self._cut(placed), folds=True)
         others = list(elsewhere(comparison.of(Becomes.ELSEWHERE), everything=self._all))
-        yield from _table("On other nodes", ("workload", "pods"), self._cut(others), folds=True)
+        yield from table("On other nodes", ("workload", "pods"), self._cut(others), folds=True)
         stays = [pair.left_before or pair.before for pair in comparison.of(Becomes.STAYS)]
         spared = [(line.key, line.message) for line in stays if line is not None]
-        yield from _table("No longer evicted", ("pod", "without the change"), self._cut(spared), folds=True)
+        yield from table("No longer evicted", ("pod", "without the change"), self._cut(spared), folds=True)
         found = anyway(difference) if self._all else anyway_in_short(difference)
         groups = [(one.workload, one.counted, one.reason) for one in found]
-        yield from _table("Anyway (also without the change)", ("workload", "pods", "reason"), self._cut(groups))
+        yield from table("Anyway (also without the change)", ("workload", "pods", "reason"), self._cut(groups))
         yield from self._rest(difference.after)
 
     def _departures(self, title: str, departures: Iterable[Departure]) -> Iterator[str]:
@@ -234,10 +267,10 @@ class MarkdownReport:
             (group.title, group.leaves(everything=self._all), group.reason, group.then())
             for group in grouped(departures)
         ]
-        yield from _table(title, ("workload", "pods", "because", "then"), self._cut(rows))
+        yield from table(title, ("workload", "pods", "because", "then"), self._cut(rows))
         if self._all:
             each = [(row.pod, row.node, f"{row.after_seconds} s", _then(row)) for row in departures]
-            yield from _table(f"{title}: each pod", ("pod", "from", "after", "then"), each, folds=True)
+            yield from table(f"{title}: each pod", ("pod", "from", "after", "then"), each, folds=True)
 
     def _cut(self, rows: Sequence[Row]) -> Sequence[Row]:
         return rows if self._all else rows[:_MAX_ROWS]
@@ -267,7 +300,7 @@ def _rollout(rollout: Rollout) -> Iterator[str]:
         for step in rollout.steps
     ]
     title = f"Rollout of {rollout.deployment}"
-    yield from _table(title, ("step", "action", "old", "new", "available", "Pending"), rows, even_empty=True)
+    yield from table(title, ("step", "action", "old", "new", "available", "Pending"), rows, even_empty=True)
     if rollout.completes:
         yield f"It completes after {len(rollout.steps)} steps."
     else:
@@ -284,7 +317,7 @@ def _rollout(rollout: Rollout) -> Iterator[str]:
 
 def _loops(loops: Iterable[EvictionLoop]) -> Iterator[str]:
     rows = [(loop.workload, f"{loop.every_seconds} s", loop.because) for loop in loops]
-    yield from _table("Evicted again and again", ("workload", "every", "because"), rows)
+    yield from table("Evicted again and again", ("workload", "every", "because"), rows)
 
 
 def _summary(outcome: Outcome) -> str:
@@ -304,7 +337,7 @@ def _then(row: Departure) -> str:
     return f"{row.replaced_by} is Pending" if row.replaced_by else "not replaced"
 
 
-def _table(
+def table(
     title: str,
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
@@ -312,7 +345,7 @@ def _table(
     even_empty: bool = False,
     folds: bool = False,
 ) -> Iterator[str]:
-    """Print a table below its title; one that `folds` can be opened by a click if it is long."""
+    """Yield a table below its title; one that `folds` can be opened by a click if it is long."""
     if not rows and not even_empty:
         return
     is_folded = folds and len(rows) > _MAX_OPEN

@@ -26,10 +26,14 @@ def plain(outcome: Outcome, difference: Difference | None = None, rollout: Rollo
         "failedCreates": as_data(outcome.failed),
         "notes": as_data(outcome.notes),
     }
+    if outcome.autoscalers:
+        document["autoscalers"] = as_data(outcome.autoscalers)
     if outcome.headroom:
         document["headroom"] = outcome.headroom
     if outcome.no_headroom:
         document["headroomUnknown"] = outcome.no_headroom
+    if outcome.scaling is not None:
+        document["autoscaling"] = as_data(outcome.scaling)
     if difference is not None:
         document["whatIf"] = difference_data(difference)
     if rollout is not None:

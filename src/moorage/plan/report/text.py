@@ -9,12 +9,23 @@ from moorage.columns.resources import CPU, MEMORY, PODS
 from moorage.lint.finding import Severity
 from moorage.lint.report.form import counted
 from moorage.lint.report.printable import folded, printable, visible_length
+from moorage.plan.autoscaling.report import PoolUse, Scaling
 from moorage.plan.difference.comparison import Becomes
 from moorage.plan.difference.difference import Difference
 from moorage.plan.headroom import MAX_MORE
 from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import FailedLine, NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.pod_lines import PodLine, State
+from moorage.plan.report.autoscaling import (
+    notes_of,
+    pool_line,
+    reasons_of,
+    shown_pods,
+    shown_time,
+    step_groups,
+    summary_line,
+    widest,
+)
 from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
 from moorage.plan.report.difference import DifferenceLines
 from moorage.plan.report.grouping import (
@@ -70,6 +81,7 @@ class TextReport(DifferenceLines):
         yield from self._folded(self._summary(outcome))
 
     def _plan(self, outcome: Outcome) -> Iterator[str]:
+        yield from self._scaling(outcome)
         yield from self._section("Placements", self._placements(outcome))
         yield from self._section("Devices", self._devices(outcome))
         yield from self._section("Pending", self._grouped(outcome.pending))
@@ -84,6 +96,7 @@ class TextReport(DifferenceLines):
         """Print what differs from the plan without the changes, what happens anyway, and the difference in short."""
         outcome, comparison = difference.after, difference.comparison
         yield from self.difference(difference)
+        yield from self._scaling(outcome)
         if rollout is not None:
             yield from self._rollout(rollout)
         waiting = [pair.after for pair in comparison.of(Becomes.PENDING, Becomes.NEW_PENDING)]
@@ -99,6 +112,7 @@ class TextReport(DifferenceLines):
         yield from (self._styled(line, style) for line in self._folded(f"{difference.sentence}."))
 
     def _rest(self, outcome: Outcome) -> Iterator[str]:
+        yield from self._section("Autoscalers", self._autoscalers(outcome))
         yield from self._nodes(outcome)
         if self._all:
             gone = [pod for pod in outcome.pods if pod.state in _GONE]
@@ -111,6 +125,44 @@ class TextReport(DifferenceLines):
 
     def _folded(self, text: str) -> list[str]:
         return folded(text, max(self._width, 80), "  ")
+
+    # -- autoscaling --------------------------------------------------------------------------------------------------
+
+    def _scaling(self, outcome: Outcome) -> Iterator[str]:
+        scaling = outcome.scaling
+        if scaling is None:
+            return
+        yield self._styled("Autoscaling", BOLD)
+        yield from self._folded(f"  {summary_line(scaling)}")
+        yield ""
+        yield from self._section("Timeline", self._scaling_steps(scaling))
+        width = widest(pool.name for pool in scaling.pools)
+        rows = [line for pool in scaling.pools for line in self._pool_use(pool, width)]
+        yield from self._section("Pools", rows + [f"  {note}" for note in notes_of(scaling)])
+        yield from self._section("No node is started for", self._not_helped(scaling))
+
+    def _scaling_steps(self, scaling: Scaling) -> Iterator[str]:
+        groups = step_groups(scaling)
+        shown = self._cut(groups, MAX_ROWS)
+        width = widest(shown_time(group.first.seconds) for group in shown)
+        for group in shown:
+            time = f"{shown_time(group.first.seconds):>{width}}"
+            colour = GREEN if group.sign == "+" else YELLOW
+            first = f"  {self._styled(time, DIM)} {self._styled(group.sign, colour)} {printable(group.what)}  "
+            yield from self._wrapped(first, width + 5, group.why)
+        yield from self._left_out(len(groups) - len(shown), "step")
+
+    def _pool_use(self, pool: PoolUse, width: int) -> Iterator[str]:
+        yield from self._wrapped(f"  {self._styled(f'{printable(pool.name):<{width}}', CYAN)}  ", 4, pool_line(pool))
+
+    def _not_helped(self, scaling: Scaling) -> Iterator[str]:
+        shown = self._cut(scaling.not_helped, MAX_ROWS)
+        for group in shown:
+            yield from self._wrapped("  ", 4, shown_pods(group.pods), YELLOW)
+            for pools, reason in reasons_of(group):
+                yield from self._wrapped(f"    {printable(pools)}: ", 6, reason)
+            yield from self._wrapped("    ", 6, f"event: {group.message}", DIM)
+        yield from self._left_out(len(scaling.not_helped) - len(shown), "reason")
 
     # -- placements ---------------------------------------------------------------------------------------------------
 
@@ -213,6 +265,22 @@ class TextReport(DifferenceLines):
             yield f"  {printable(gone.pod)} leaves {printable(gone.node)} so that {printable(gone.by)} has room"
         if len(shown) < len(outcome.preempted):
             yield f"  … and {counted(len(outcome.preempted) - len(shown), 'pod')} more"
+
+    def _autoscalers(self, outcome: Outcome) -> Iterator[str]:
+        """Print what each autoscaler scales, by which metrics, and when it did."""
+        shown = self._cut(outcome.autoscalers, MAX_ROWS)
+        for line in shown:
+            bounds = f"{line.min_replicas:,} to {line.max_replicas:,}"
+            text = f"{line.target}  {counted(line.replicas, 'replica')} ({bounds}), {line.targets}"
+            yield from self._wrapped("  ", 4, printable(text))
+            if line.scalings:
+                scalings = self._cut(line.scalings, MAX_ROWS)
+                more = len(line.scalings) - len(scalings)
+                text = ", ".join(map(str, scalings)) + (f" and {more:,} more" if more else "")
+                yield from self._wrapped("    ", 6, text)
+            if line.problem:
+                yield from self._wrapped("    ", 6, printable(line.problem), style=YELLOW)
+        yield from self._left_out(len(outcome.autoscalers) - len(shown), "autoscaler")
 
     # -- nodes --------------------------------------------------------------------------------------------------------
 

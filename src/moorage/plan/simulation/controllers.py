@@ -7,11 +7,13 @@ lifecycle controller's pulse, happen when time passes them, but time is not adva
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
+from typing import NamedTuple
 
 from moorage.client.protocol import Object, PatchType
-from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
+from moorage.control.framework.actions import Action, Create, Delete, Evict, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller, ControllerContext
 from moorage.control.framework.work_queue import WorkQueue
+from moorage.control.pod_autoscaler.controller import PodAutoscalerController
 from moorage.control.registry import CONTROLLERS
 from moorage.match.devices.tolerations import has_evicting_taint
 from moorage.match.evaluation.accounts import Evaluations, Undecided
@@ -31,10 +33,21 @@ DEVICE_TAINT_EVICTION = "device-taint-eviction-controller"
 EVICTIONS = (TAINT_EVICTION, DEVICE_TAINT_EVICTION)
 EPHEMERAL, RESOURCE_CLAIM = "ephemeral-volume-controller", "resourceclaim-controller"
 CRON_JOB = "cronjob-controller"
+AUTOSCALER, _RESCALED = "horizontal-pod-autoscaler-controller", "SuccessfulRescale"
 #: Controllers that change nothing a plan shows.
 _LEFT_OUT = frozenset({"serviceaccount-controller"})
 _PULSE = ""
 _COLLECTORS = frozenset({POD_GARBAGE, GARBAGE})
+
+
+class Scaled(NamedTuple):
+    """One scaling of an autoscaler, named by its key, at the simulation's time."""
+
+    autoscaler: str
+    time: float
+    before: int
+    after: int
+    reason: str
 
 
 class ControllerLoop:
@@ -77,7 +90,11 @@ class ControllerLoop:
         questions = controller.questions(key, world, now)
         try:
             if questions:
-                plan = controller.decide(key, world, {one: self._look_up(one) for one in questions}, now)
+                answers: dict[Question, Sequence[Object]] = {}
+                while questions:
+                    answers |= {one: self._look_up(one) for one in questions}
+                    questions = controller.further_questions(key, world, answers, now)
+                plan = controller.decide(key, world, answers, now)
             else:
                 plan = controller.reconcile(key, world, now)
         except Undecided:  # a budget is used up: as in a cluster, nothing is done without an answer
@@ -102,7 +119,13 @@ class ControllerLoop:
             self.queue.add(other, now)
 
     def _look_up(self, question: Question) -> Sequence[Object]:
-        kind, namespace, name, _ = question
+        kind, namespace, name, _, path = question
+        if path:
+            try:
+                document = self._api.read(path)
+            except ApiError as error:
+                document = error.status
+            return (Object(kind, question.key, 0, raw=document),)
         if not name:
             return self._api.world.in_namespace(kind, namespace) if namespace else list(self._api.world.all(kind))
         found = self._api.world.get(kind, question.key)
@@ -116,7 +139,7 @@ class ControllerLoop:
             try:
                 self._do(action)
             except ApiError as error:
-                if isinstance(action, Delete) and error.code == 404:
+                if isinstance(action, Delete | Evict) and error.code == 404:
                     continue
                 consequences = self.controller.refused(key, action, error, self._api.world)
                 if isinstance(action, Create):
@@ -159,6 +182,12 @@ class ControllerLoop:
             api.patch(action.kind, action.name, action.namespace, action.patch, action.subresource, action.patch_type)
         elif isinstance(action, Delete):
             api.delete(action.kind, action.name, action.namespace, **action.demands)
+            if action.report is not None:
+                self._told(action.report)
+        elif isinstance(action, Evict):
+            api.evict(action.namespace, action.name)
+            if action.report is not None:
+                self._told(action.report)
 
 
 class Controllers:
@@ -174,7 +203,10 @@ class Controllers:
         *,
         follows_cron: bool,
     ) -> None:
-        self._api, self._random, self._told = api, random, told
+        self._api, self._random, self._told_on = api, random, told
+        #: What autoscalers have scaled, and the replicas that one has just written: its report follows.
+        self.scaled: list[Scaled] = []
+        self._just_scaled = 0, 0
         self._context = ControllerContext(
             gates, Metrics(), random.random, simulates_storage=True, evaluations=evaluations
         )
@@ -193,7 +225,23 @@ class Controllers:
         self.absent_owners: set[str] = set()
         api.listeners.append(self._changed)
 
+    def _told(self, report: Report) -> None:
+        api, regarding = self._api, report.regarding
+        if report.reason == _RESCALED and api.actor == AUTOSCALER:
+            key = f"{regarding['namespace']}/{regarding['name']}"
+            reason = report.message.partition("reason: ")[2]
+            self.scaled.append(Scaled(key, api.clock.now, *self._just_scaled, reason))
+        self._told_on(report)
+
+    def _note_scaling(self, old: Object | None, new: Object | None) -> None:
+        """Remember the replicas of an object, if they were changed."""
+        before, after = (getattr(getattr(one and one.view, "spec", None), "replicas", None) for one in (old, new))
+        if before != after and isinstance(after, int):
+            self._just_scaled = (1 if before is None else before), after
+
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
+        if self._api.actor == AUTOSCALER:
+            self._note_scaling(old, new)
         if kind is KINDS.POD and not self._has_collectors and self._is_plain(new):
             for loop in self._watching.get(KINDS.POD, ()):  # the path of nearly all changes: none is started by them
                 if keys := loop.controller.concerns(KINDS.POD, old, new, self._api.world):
@@ -248,13 +296,28 @@ class Controllers:
                 names.append("namespace-controller")
         return [self._start(name) for name in names if name in self._rows and name not in self.loops]
 
+    def start_collectors(self) -> None:
+        """Start at once what the first node that goes would start, so that forks of this process have it."""
+        for name in (POD_GARBAGE, GARBAGE):
+            if name in self._rows and name not in self.loops:
+                self._start(name)
+
+    def start_beside(self, make: Callable[[ControllerContext], Controller]) -> Controller:
+        """Start a controller that the registry does not have, after all others; return it."""
+        controller = make(self._context)
+        self._run(controller)
+        return controller
+
     def _start(self, name: str) -> ControllerLoop:
-        controller = self._rows[name].make(self._context)
+        return self._run(self._rows[name].make(self._context))
+
+    def _run(self, controller: Controller) -> ControllerLoop:
+        name = controller.name
         loop = ControllerLoop(controller, self._api, self._random, self._told)
         self.loops[name] = loop
         self._has_collectors = self._has_collectors or name in _COLLECTORS
         order = {row.name: number for number, row in enumerate(CONTROLLERS)}
-        self.loops = dict(sorted(self.loops.items(), key=lambda pair: order[pair[0]]))
+        self.loops = dict(sorted(self.loops.items(), key=lambda pair: order.get(pair[0], len(order))))
         for kind in controller.watches:
             self._watching.setdefault(kind, []).append(loop)
             for found in self._api.world.all(kind):
@@ -293,6 +356,22 @@ class Controllers:
         """Let controllers try at once what was refused, which they do by themselves within a quarter of an hour."""
         for loop in self.loops.values():
             loop.add(list(loop.refused_creates))
+
+    @property
+    def scales(self) -> bool:
+        """Whether an autoscaler may still change something although nothing else does."""
+        controller = self._autoscalers()
+        return controller is not None and not controller.is_at_rest
+
+    def look_at_autoscalers(self) -> None:
+        """Let autoscalers find out once more whether they have what they ask for."""
+        if (controller := self._autoscalers()) is not None:
+            controller.disturb()
+
+    def _autoscalers(self) -> PodAutoscalerController | None:
+        loop = self.loops.get(AUTOSCALER)
+        found = loop.controller if loop is not None else None
+        return found if isinstance(found, PodAutoscalerController) else None
 
     def next_time(self, only: tuple[str, ...] = (), but: tuple[str, ...] = ()) -> float:
         """Return when a key is due next, of some controllers, of all but some, or of all."""

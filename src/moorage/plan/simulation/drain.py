@@ -6,7 +6,7 @@ that waits for a budget while nothing else happens, or only what goes on for eve
 k8s.io/kubectl/pkg/drain.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -20,6 +20,8 @@ from moorage.model.well_known.annotations import MIRROR_POD
 from moorage.plan.simulation.simulation import Simulation
 
 DRAIN = "drain"
+#: Who evicts a pod that a user wants to leave, without a drain of its node.
+EVICTION = "eviction"
 _RETRY_SECONDS = 5.0
 _MAX_FUTILE_TRIES = 12
 _MAX_TRIES = 10_000
@@ -47,7 +49,10 @@ class Budget(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Blocked(msgspec.Struct, frozen=True):
-    """A pod that the drain of `node` cannot evict, the API server's reason, and the budgets that the pod has."""
+    """A pod that the drain of `node` cannot evict, the API server's reason, and the budgets that the pod has.
+
+    Without a node the pod was to be evicted by itself.
+    """
 
     pod: str
     node: str
@@ -57,6 +62,8 @@ class Blocked(msgspec.Struct, frozen=True):
     @property
     def message(self) -> str:
         budgets = "".join(f"; {budget}" for budget in self.budgets)
+        if not self.node:
+            return f"the eviction is refused: {self.reason.rstrip('.')}{budgets}"
         verb = "fails" if self.reason == TOO_MANY_BUDGETS else "waits"  # kubectl tries again after other refusals
         return f"the drain of {self.node} {verb}: {self.reason.rstrip('.')}{budgets}"
 
@@ -100,6 +107,19 @@ def drain(simulation: Simulation, nodes: Sequence[str]) -> list[Blocked]:
     return [blocked for name in nodes for blocked in _drain_one(simulation, name)]
 
 
+def evict(simulation: Simulation, keys: Iterable[str]) -> list[Blocked]:
+    """Ask once for the eviction of each pod, as the eviction API does. Return those that are refused."""
+    blocked = []
+    for key in keys:
+        pod = simulation.world.get(KINDS.POD, key)
+        if pod is None or pod.view.metadata.deletionTimestamp is not None:
+            continue
+        refused = _evict(simulation, pod, EVICTION)
+        blocked += [Blocked(key, "", why, tuple(budgets_of(simulation, key))) for why in refused.values()]
+        simulation.work()
+    return blocked
+
+
 def complaints(simulation: Simulation, node: str) -> Iterator[tuple[str, str]]:
     """Return the pods for whose sake kubectl refuses to drain a node without further flags, each with the flag."""
     for found in _to_evict(simulation, node):
@@ -134,7 +154,7 @@ def _drain_one(simulation: Simulation, name: str) -> list[Blocked]:
             if found is None or found.uid != uid:
                 del left[uid]
             elif found.view.metadata.deletionTimestamp is None:
-                refused |= _evict(simulation, found)
+                refused |= _evict(simulation, found, DRAIN)
             simulation.work()
         happened = simulation.run_until(simulation.clock.now + (_RETRY_SECONDS if refused else 0.0))
         if not left or simulation.stopped:
@@ -157,9 +177,9 @@ def _is_looping(simulation: Simulation, repetitions: int) -> bool:
     return simulation.history.repetitions > repetitions
 
 
-def _evict(simulation: Simulation, pod: Object) -> dict[str, str]:
+def _evict(simulation: Simulation, pod: Object, actor: str) -> dict[str, str]:
     api = simulation.api
-    api.actor = DRAIN
+    api.actor = actor
     try:
         api.evict(pod.namespace, pod.name)
     except ApiError as error:

@@ -9,7 +9,8 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from moorage.client.protocol import Object
-from moorage.control.taint_eviction import TaintEvictionController, Taints
+from moorage.control.framework.taint_evictions import Taints
+from moorage.control.taint_eviction import TaintEvictionController
 from moorage.match.devices.eviction import (
     DeviceEviction,
     PublishedDevices,

@@ -53,9 +53,17 @@ class Copy:
 
     def ask(self, argument: Any) -> Any:
         """Return what the copy returns for an argument; both must be plain data. Raises CopyFailed."""
+        self.start(argument)
+        return self.result()
+
+    def start(self, argument: Any) -> None:
+        """Let the copy work, without waiting for it."""
         with suppress(BrokenPipeError):
             self._asking.write(msgspec.json.encode(argument))
             self._asking.close()
+
+    def result(self) -> Any:
+        """Wait for what the copy returns. Raises CopyFailed."""
         output = self._answers.read()
         why = why_ended(self._wait())
         if why or not output:

@@ -26,6 +26,8 @@ from moorage.plan.input.absent_owners import (
     revision_stand_ins,
     stand_ins,
 )
+from moorage.plan.input.extensions.attached import lowering_of_pods
+from moorage.plan.input.extensions.objects import UnplannedDocuments
 from moorage.plan.input.inventory import Inventory, Item
 from moorage.plan.input.references import note_dangling
 from moorage.plan.input.registry import learned_classes
@@ -55,6 +57,10 @@ def simulate(settings: Settings, inventory: Inventory, *, lives: bool = False, s
     wanted = sum(bound_replicas(inventory, item) for item in list(inventory.of_kind(*COUNTED)))
     api = simulation.api
     api.directory.is_complete = inventory.is_live
+    api.documents.beside, api.has_all = UnplannedDocuments(inventory), inventory.has_all
+    api.registry.call_webhooks = inventory.call_webhooks
+    api.lower_pod = lowering_of_pods(inventory)
+    api.taken_uids = {item.view.metadata.uid for item in inventory.items.values() if item.view.metadata.uid}
     names = [item.key.name for item in inventory.of_kind("Namespace")]
     used = [*NAMESPACES, *(key.namespace for key in inventory.items)]
     for name in dict.fromkeys(used):

@@ -15,12 +15,12 @@ from moorage.admit.plugins.topology import NO_TOPOLOGY
 from moorage.admit.subresources.pods import bind_pod, binding_with_labels
 from moorage.client.protocol import Object, Raw
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.patch.strategic_merge import apply_strategic_merge
 from moorage.model.schema.conversion import convert_view
 from moorage.model.schema.merge_schema import schema_of
 from moorage.model.types.meta import ObjectMeta, ObjectReference
 from moorage.model.types.pod import Pod, PodCondition
 from moorage.model.types.request import Binding
-from moorage.serve.patch.strategic_merge import apply_strategic_merge
 
 _replace = msgspec.structs.replace
 _encode, _decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(dict[str, Any]).decode

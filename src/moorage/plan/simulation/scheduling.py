@@ -19,7 +19,7 @@ from moorage.model.gates import NOMINATED_NODE_NAME_FOR_EXPECTATION, GateSet
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.simulation.api import SimulatedApi
 from moorage.schedule.config.configured_scheduler import Configuration
-from moorage.schedule.cycle import Action, Bind, NoNode
+from moorage.schedule.cycle import POD_SCHEDULED, UNSCHEDULABLE, Action, Bind, NoNode
 from moorage.schedule.live.claim_binder import ClaimBinder, ClaimsNotBound
 from moorage.schedule.live.feed import Feed, SurroundingsFeed, watched_kinds
 from moorage.schedule.live.pod_feed import Assumption, Assumptions, PodFeed
@@ -28,6 +28,8 @@ from moorage.schedule.plugins.spread_domains import DefaultSelectors
 
 SCHEDULER = "scheduler"
 _TARGET = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+
+_UNSCHEDULED = {"type": POD_SCHEDULED, "status": "False", "reason": UNSCHEDULABLE}
 
 
 class _Reader:
@@ -95,6 +97,8 @@ class SimulatedScheduler:
         devices = self.cluster.devices
         self._claims = ClaimBinder(client, devices, self._assumptions, gates, {}, sleep=_no_sleep, wall_clock=api.clock)
         self._waiting: list[_Waiting] = []
+        #: Whether pods without a node get a condition that says so, which autoscalers look for.
+        self.tells_unschedulable = False
         self.preempted: list[tuple[Object, str]] = []  # the victim, and the key of the pod that it made room for
         self.follow: Callable[[Action], None] = lambda action: None
         self.placed: Callable[[], None] = lambda: None
@@ -125,6 +129,8 @@ class SimulatedScheduler:
                 self._bind(action)
             else:
                 self._preempt(action)
+                if self.tells_unschedulable:
+                    self._tell_unschedulable(action)
                 if action.claim is not None:
                     _run(self._claims.undo(action.claim, action.record.pod))
             if self._feed and (action.record.claims or not isinstance(action, Bind)):
@@ -175,6 +181,20 @@ class SimulatedScheduler:
         if self._nominates and action.record.pod.status.nominatedNodeName != action.node:
             patch = {"status": {"nominatedNodeName": action.node}}
             self._api.patch(KINDS.POD, name, namespace, patch, "status")
+
+    def _tell_unschedulable(self, action: NoNode) -> None:
+        """Write that a pod has no node into its status, once, and the node that it is nominated for."""
+        api, record = self._api, action.record
+        found = api.world.get(KINDS.POD, record.key)
+        if found is None or found.uid != record.pod.metadata.uid:
+            return
+        status = found.view.status
+        if not any(one.type == POD_SCHEDULED and one.reason == UNSCHEDULABLE for one in status.conditions):
+            condition = {**_UNSCHEDULED, "message": action.message, "lastTransitionTime": api.now_text()}
+            api.patch(KINDS.POD, found.name, found.namespace, {"status": {"conditions": [condition]}}, "status")
+        if status.nominatedNodeName != action.nominated:
+            patch = {"status": {"nominatedNodeName": action.nominated or None}}
+            api.patch(KINDS.POD, found.name, found.namespace, patch, "status")
 
     def _try_to_finish(self, waiting: _Waiting) -> bool:
         """Bind a pod if its volumes are bound and its devices ready; return whether it needs no more waiting."""

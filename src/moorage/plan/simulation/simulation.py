@@ -2,9 +2,9 @@
 
 Nothing sleeps: time jumps from one timer to the next. At one moment controllers work first, then the scheduler, then
 the kubelets, until all are quiet. `settle` follows timers for as long as they come soon after something happened
-(`PATIENCE`), and evictions by taints however late they are, if asked to: a pod that is evicted from the only node
-that it fits on is evicted again and again, so they are not waited for without need. Periodic timers are never waited
-for. Every loop has a bound; `stopped` says which one was hit.
+(`PATIENCE`), autoscalers until what they scale has what its metrics ask for, and evictions by taints however late they
+are, if asked to: a pod that is evicted from the only node that it fits on is evicted again and again, so they are not
+waited for without need. Periodic timers are never waited for. Every loop has a bound; `stopped` says which one was hit.
 
 The kubelets are the real state machine of `run`, fed and answered at once. Leases are not simulated one by one: a Lease
 is shown to the node lifecycle controller right before it looks at the node, and those of all nodes whose kubelet is
@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -27,14 +28,20 @@ from moorage.control.framework.world import controller_of
 from moorage.match.evaluation.accounts import EVALUATION_BUDGET, Evaluations
 from moorage.model.declared_features import features_of_kubelet
 from moorage.model.gates import Component, GateSet
-from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.core import Lease
 from moorage.model.types.node import Node
 from moorage.model.types.pod import FINISHED_PHASES, Pod
+from moorage.plan.new_nodes import NewNodes
 from moorage.plan.simulation.api import Clock, SimulatedApi, TooManyWrites
-from moorage.plan.simulation.controllers import DEVICE_TAINT_EVICTION, EVICTIONS, NODE_LIFECYCLE, Controllers
+from moorage.plan.simulation.controllers import (
+    AUTOSCALER,
+    DEVICE_TAINT_EVICTION,
+    EVICTIONS,
+    NODE_LIFECYCLE,
+    Controllers,
+)
 from moorage.plan.simulation.evictions import Evictions
 from moorage.plan.simulation.pod_history import PodHistory
 from moorage.plan.simulation.scheduling import SimulatedScheduler
@@ -42,17 +49,25 @@ from moorage.run.actions import Remove, ReportShutdown, WriteStatus
 from moorage.run.admission import Admission, Mounts
 from moorage.run.devices.claims import DeviceClaims
 from moorage.run.kubelet_state import KubeletState
-from moorage.run.node_objects import LEASE_NAMESPACE, STOPPED, new_lease, ready_status, stays_unready
+from moorage.run.node_objects import (
+    LEASE_NAMESPACE,
+    is_stopped,
+    new_lease,
+    ready_status,
+    reports_unready,
+    stays_unready,
+)
 from moorage.run.shutdown import periods_of
 from moorage.run.simulated_pod import COMPLETES_AFTER
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
+
+if TYPE_CHECKING:
+    from moorage.plan.autoscaling.attached import Attached
 
 KUBELET = "kubelet"
 #: A time that no plan reaches.
 NEVER_COMPLETES = "876000h"
 _AT_ONCE = 256
-#: Kubelets report the status of their nodes at least every five minutes.
-_SILENCE = 600.0
 _replace = msgspec.structs.replace
 
 
@@ -77,6 +92,7 @@ class SimulatedKubelets:
         self._pods: dict[str, Pod] = {}
         self._leases: dict[str, Object] = {}
         self._unready: dict[str, Node] = {}  # nodes that their kubelets report as not ready
+        self._new_nodes = NewNodes(api, self.features)
         api.listeners.append(self._changed)
 
     def _changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
@@ -94,6 +110,8 @@ class SimulatedKubelets:
         now = self._api.clock.now
         if kind is KINDS.NODE:
             if new is not None and self._is_alive(new.view, old):
+                if old is None:
+                    self._new_nodes.note(new)
                 self.down.discard(new.name)
                 self._unready.pop(new.name, None)
                 self.state.node_changed(new.view, now)
@@ -104,7 +122,7 @@ class SimulatedKubelets:
                 self.state.node_gone(gone.name)
                 self.shutting_down.discard(gone.name)
                 self._unready.pop(gone.name, None)
-                if new is not None and _reports_unready(new.view, self._api.clock.start):
+                if new is not None and reports_unready(new.view, self._api.clock.start):
                     self._unready[new.name] = new.view
         elif kind is KINDS.PERSISTENT_VOLUME_CLAIM or kind is KINDS.PERSISTENT_VOLUME:
             self._mounts.changed([Delta(old, new)])
@@ -115,7 +133,7 @@ class SimulatedKubelets:
                 self.state.claims_changed({new.key}, now)
 
     def _is_alive(self, node: Node, old: Object | None) -> bool:
-        if _is_stopped(node):
+        if is_stopped(node):
             return False
         if old is not None:
             return node.metadata.name not in self.down
@@ -124,7 +142,7 @@ class SimulatedKubelets:
     def is_simulated(self, node: Node) -> bool:
         """Return whether a node of the input has a kubelet here: it is new, or not to stay unready."""
         metadata = node.metadata
-        return not _is_stopped(node) and not (
+        return not is_stopped(node) and not (
             metadata.resourceVersion
             and any(
                 stays_unready(metadata.annotations, one.status, one.reason, one.message)
@@ -143,6 +161,7 @@ class SimulatedKubelets:
 
     def work(self) -> bool:
         """Take what was bound and do what is due, a few pods at a time. Return whether there was anything."""
+        self._new_nodes.report()
         arrived, self._pods = self._pods, {}
         # Pods that run already have a right to their place.
         pods = sorted(arrived.items(), key=lambda pair: pair[1].status.phase in ("", "Pending"))
@@ -190,19 +209,6 @@ class SimulatedKubelets:
             self._leases[name] = lease
 
 
-def _is_stopped(node: Node) -> bool:
-    return node.metadata.annotations.get(STOPPED) == "true"
-
-
-def _reports_unready(node: Node, now: float) -> bool:
-    """Return whether a kubelet says that its node is not ready, and has not been silent since."""
-    ready = next((one for one in node.status.conditions if one.type == "Ready"), None)
-    if ready is None or ready.status != "False" or _is_stopped(node):
-        return False
-    heard = seconds_of(ready.lastHeartbeatTime)
-    return heard is None or heard >= now - _SILENCE
-
-
 def _endless(pod: Pod) -> Pod:
     """Return the pod as one that runs until it is deleted."""
     metadata = pod.metadata
@@ -218,6 +224,8 @@ DEFAULT_START = 1_767_225_600.0
 PATIENCE = 120.0
 #: Evictions by taints are waited for no longer than this.
 HORIZON = 48 * 3600.0
+#: Autoscalers that find no rest are waited for no longer than this.
+SCALING_HORIZON = 3600.0
 MAX_ROUNDS = 100_000
 MAX_REFUSED = 200
 MAX_EVICTED = 20
@@ -262,6 +270,7 @@ class Simulation:
         #: The state of `random` once the input is loaded, which draws only what the input lacks.
         self.loaded_random = random.getstate()
         self.api = SimulatedApi(settings.gates, self.clock, random)
+        self.api.subjects.owner_of = self.owner_of
         self.world = self.api.world
         self.reports: list[tuple[float, Report]] = []
         self.told: Callable[[Report], None] = lambda report: None
@@ -289,6 +298,8 @@ class Simulation:
         self.shown_owners: dict[str, OwnerName] = {}
         self.after_round: list[Callable[[], None]] = []
         self.stopped = ""
+        self.patience = PATIENCE
+        self.autoscaler: Attached | None = None
         self.lives = lives
         self._deletions_seen = 0
         self._evictions: Counter[str] = Counter()  # by controller, in all
@@ -356,14 +367,16 @@ class Simulation:
         Evictions by taints are waited for while `awaits_eviction` says so.
         """
         begun = quiet_since = self.clock.now
+        self.controllers.look_at_autoscalers()
         limit, repetitions = begun + HORIZON, self.history.repetitions
         while True:
             if self.work():
                 quiet_since = self.clock.now
             # Pods that come and go for ever are no reason to go on looking at nodes.
-            looks = self.clock.now < begun + PATIENCE or self.history.repetitions == repetitions
-            soon = self._next_time(evictions=False, looks=looks)
-            if soon > quiet_since + PATIENCE:
+            looks = self.clock.now < begun + self.patience or self.history.repetitions == repetitions
+            scales = self.controllers.scales and self.clock.now < begun + SCALING_HORIZON
+            soon = self._next_time(evictions=False, looks=looks, scalings=scales)
+            if soon > quiet_since + self.patience and not scales:
                 soon = _INFINITY
             evicts = self.controllers.next_time(only=EVICTIONS)
             # Time that passes for another reason passes the evictions on its way, each at its own moment.
@@ -390,9 +403,9 @@ class Simulation:
         """Return when something happens next if nothing is changed; infinite if never."""
         return self._next_time()
 
-    def _next_time(self, *, evictions: bool = True, looks: bool = True) -> float:
-        controllers = self.controllers.next_time() if evictions else self.controllers.next_time(but=EVICTIONS)
-        times = [controllers, self.scheduling.next_time(), self.kubelets.state.next_time()]
+    def _next_time(self, *, evictions: bool = True, looks: bool = True, scalings: bool = True) -> float:
+        left_out = (() if evictions else EVICTIONS) + (() if scalings else (AUTOSCALER,))
+        times = [self.controllers.next_time(but=left_out), self.scheduling.next_time(), self.kubelets.state.next_time()]
         if looks and self.kubelets.are_watched and (loop := self.controllers.loops.get(NODE_LIFECYCLE)) is not None:
             times.append(loop.periodic_due)
         return min(times)

@@ -9,6 +9,8 @@ from typing import Any
 
 from moorage.admit.chain import Admission
 from moorage.admit.raw import Raw
+from moorage.attach import formats
+from moorage.attach.mirror import mirrored
 from moorage.client.protocol import Object, Template
 from moorage.control.framework.world import World
 from moorage.model.kinds import KINDS, Kind
@@ -119,6 +121,7 @@ class SimulatedStore:
         kind, name = place_of(key)
         if self._world.get(kind, name) is not None:
             raise KeyExists(key)
+        value, view = _with_mirror(kind, value, view, None)
         return stored_of(key, self._write(kind, name, None, value, view, template))
 
     async def update(
@@ -134,6 +137,7 @@ class SimulatedStore:
     ) -> Stored:
         kind, name = place_of(key)
         found = self._expected(kind, name, key, expected)
+        value, view = _with_mirror(kind, value, view, found)
         return stored_of(key, self._write(kind, name, found, value, view, template))
 
     async def delete(self, key: str, expected: int, *, released: Sequence[str] = ()) -> Change:
@@ -173,6 +177,17 @@ class SimulatedStore:
         if found.revision != expected:
             raise RevisionMismatch(stored_of(key, found))
         return found
+
+
+def _with_mirror(kind: Kind, document: Raw, view: Any, old: Object | None) -> tuple[Raw, Any]:
+    """Mirror the taints of a node in the write that changes them, where attach does so; return document and view."""
+    if kind is not KINDS.NODE or formats.MIRRORED not in (document["metadata"].get("labels") or {}):
+        return document, view
+    labels = mirrored(document, None if old is None else old.raw)
+    if labels == document["metadata"]["labels"]:
+        return document, view
+    made = {**document, "metadata": {**document["metadata"], "labels": labels}}
+    return made, convert_view(made, kind.view)
 
 
 def stored_of(key: str, found: Object) -> Stored:

@@ -1,5 +1,6 @@
 """Two plans compared pod by pod."""
 
+import msgspec
 import pytest
 
 from moorage.lint.finding import Severity
@@ -150,3 +151,18 @@ def test_the_sentence_leaves_out_what_is_zero() -> None:
     assert sentence(nothing, anyway="1 would be evicted anyway") == f"{NO_CHANGES}; 1 would be evicted anyway"
     assert found.before[State.PLACED] == 9
     assert (found.after[State.PLACED], found.after[State.PENDING], found.after[State.EVICTED]) == (8, 1, 9)
+
+
+def test_messages_alone_make_no_difference() -> None:
+    """They tell the value of the taint, or the random name of the pod for which it makes room."""
+    first = msgspec.structs.replace(evicted("a", "n1", "", 30), message="risk=3 is tolerated for 30 s")
+    second = msgspec.structs.replace(first, message="risk=4 is tolerated for 30 s")
+    assert compare(outcome(first), outcome(second)).is_empty
+
+
+def test_random_names_that_only_one_plan_has_match_nothing() -> None:
+    """The second plan made one pod more before: it gave the name of the first plan's pod to the next one."""
+    before = [on("a", "n1"), evicted("x", "n2", WEB, 40), evicted("y", "n2", WEB, 60)]
+    after = [on("a", "n1"), evicted("y", "n2", WEB, 40), evicted("z", "n2", WEB, 60)]
+    assert compare(outcome(*before), outcome(*after), first_new=1).is_empty
+    assert not compare(outcome(*before), outcome(*after)).is_empty

@@ -52,7 +52,8 @@ def _read(**refusals: Exception) -> tuple[list[dict[str, Any]], list[Missing]]:
         await client.create(KINDS.POD, pod)
         await client.create(KINDS.SECRET, {"metadata": {"name": "s", "namespace": "default"}})
         try:
-            return await read_objects(client, SERVER)
+            found = await read_objects(client, SERVER)
+            return found.objects, found.missing
         finally:
             await api.store.close()
 
