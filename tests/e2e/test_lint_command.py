@@ -176,7 +176,7 @@ def test_names_and_texts_of_any_bytes(tmp_path: Path, form: str) -> None:
 
 def test_help_and_version_and_rules() -> None:
     assert "lint" in moorage("--help").stdout
-    assert moorage("--version").stdout == "moorage, version 0.10.0\n"
+    assert moorage("--version").stdout == "moorage, version 0.14.0\n"
     assert "Exit code: 0 nothing found" in moorage("lint", "--help").stdout
     assert "cel-constant" in moorage("lint", "--rules").stdout
     wrong = moorage("lnt")

@@ -43,7 +43,9 @@ class Theme(Enum):
     VALUES = "Values on nodes that cannot be compared"
     LABEL_KEYS = "Label keys, rollouts and spread"
     BUDGETS = "Budgets, priorities and nodes"
+    POLICIES = "Admission policies and webhooks"
     DEVICES = "Devices"
+    ATTACH = "Attach, with `--attached`"
     CEL = "CEL"
 
 

@@ -8,7 +8,7 @@ Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
 
@@ -25,11 +25,12 @@ from moorage.lint.input_contents import ContentCount, EmptySource, InputContents
 from moorage.lint.report.form import Form, LintSummary
 from moorage.lint.report.form import Problem as SourceProblem
 from moorage.lint.rules.admission import AdmissionFacts, is_held_back
-from moorage.lint.rules.applied_size import check_applied_size
+from moorage.lint.rules.attached import AttachedBy, attached_form, original_form, other_traps, pool_traps
 from moorage.lint.rules.budgets import BudgetFacts
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
     UNCHECKED,
+    check_applied_size,
     check_custom_object,
     conversion_complaints,
     decode_complaint,
@@ -45,6 +46,7 @@ from moorage.lint.rules.decoding import (
     warnings_given,
 )
 from moorage.lint.rules.dropped_fields import DroppedFields
+from moorage.lint.rules.pools import PoolFindings
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, Subject, place_in, pod_part_of, toleration_lists
 from moorage.model.gates import GateSet, all_gates
@@ -52,19 +54,37 @@ from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document, read_documents
+from moorage.pools.mirror import PoolTemplate
+from moorage.pools.reading import Pools, is_pool_kind
+
+if TYPE_CHECKING:
+    from moorage.lint.policies.offline_extensions import CallWebhooks
 
 _STRICT_ERRORS = frozenset({"unknown-field", "duplicate-field"})
 _MAX_KINDS = _MAX_HELD_BACK = 1_000
 _MAX_ANCHORED = 10_000
 #: What the admission chain refuses, which is known once the whole input is.
-_REFUSALS = frozenset({"rejected", "template-pods-rejected", "limit-range-refuses"})
+_REFUSALS = frozenset({"rejected", "template-pods-rejected", "limit-range-refuses", "policy-refuses"})
 _ALL_GATES = all_gates()
 
 
 class Linter:
     """Lints document after document; `outcome` counts as it goes."""
 
-    def __init__(self, gates: GateSet, rules: frozenset[str], *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        gates: GateSet,
+        rules: frozenset[str],
+        *,
+        strict: bool = False,
+        call_webhooks: "CallWebhooks | None" = None,
+        shows_mutations: bool = False,
+        attached: AttachedBy | None = None,
+        pools: Pools | None = None,
+        pool_templates: Sequence[PoolTemplate] = (),
+    ) -> None:
+        """`pools` are those that were read elsewhere, beside those in the input."""
+        self._attached, self._pool_templates = attached, pool_templates
         self._gates = gates
         self._rules = rules
         self._strict = strict
@@ -72,7 +92,10 @@ class Linter:
         self._dropped_fields = DroppedFields(gates)
         self._custom = CustomKinds()
         self._facts = Facts(gates)
-        self._admission = AdmissionFacts(gates)
+        if pools is not None:
+            self._facts.of(PoolFindings).give(pools)
+        self._admission = AdmissionFacts(gates, call_webhooks=call_webhooks, keeps_changes=shows_mutations)
+        self._shows_mutations = shows_mutations
         self.outcome = LintSummary()
         self.contents = InputContents()
         self.ignores = Ignores()
@@ -105,10 +128,15 @@ class Linter:
         """Yield what only the whole input shows, and complete the outcome."""
         for document in self._custom.held():
             yield from self._wanted(self._lint_custom(document, OwnLines(document)))
+        for template in self._pool_templates if self._attached is not None else ():
+            where = SourcePlace(*template.place, column=1, object=f"{template.kind} {template.name}")
+            yield from self._wanted(self._finding(each, where) for each in pool_traps(template))
         for complaint, place in chain(self._facts.complaints(), self._admission.complaints()):
             if complaint.rule in _REFUSALS and complaint not in self._admission.held_back:
                 self.outcome.rejected_otherwise = True
             yield from self._wanted([self._finding(complaint, place)])
+        if self._shows_mutations:
+            self.outcome.mutations = list(self._admission.mutations)
         self.outcome.requirements = list(self._requirements)
         self.outcome.acceptance = self._requirements.acceptance(rejected=self.outcome.rejected_otherwise)
 
@@ -162,6 +190,9 @@ class Linter:
             self.outcome.rejected_otherwise = True
             yield self._finding(unserved, place_in(document, None, lines, unserved.path))
         version = document.raw["apiVersion"]
+        if self._attached is not None:
+            for trap in other_traps(document.raw, document.source, document.line):
+                yield self._finding(trap, place_in(document, kind, lines, trap.path))
         convert_document(document)
         if document.raw["apiVersion"] != version:
             kind = kind_of(document.raw)
@@ -176,6 +207,14 @@ class Linter:
         self.outcome.objects += 1
         complaints = list(field_complaints(document, kind, strict=self._strict))
         self.outcome.rejected_otherwise |= self._strict and bool(complaints)
+        form = original_form(document.raw) if self._attached is None else attached_form(document.raw, self._attached)
+        complaints += form.complaints
+        if form.is_refused:
+            self.outcome.rejected_otherwise = True
+            yield from (self._finding(each, place_in(document, kind, lines, each.path)) for each in complaints)
+            return
+        if form.raw is not document.raw:
+            document.raw, document.path_as_written = form.raw, form.as_written
         result = admit(document.raw, None, self._gates)
         if result.view is None:
             self.outcome.rejected_otherwise = True
@@ -189,6 +228,11 @@ class Linter:
 
     def _lint_unknown(self, document: Document, lines: Lines) -> Iterator[Finding]:
         """Lint an object of a kind that Moorage does not know: its definition may be in the input, also below it."""
+        if is_pool_kind(document.raw):
+            self._facts.of(PoolFindings).add_document(document, lines)
+            if self._custom.versions_of(document.raw) is None:
+                self.outcome.objects += 1
+                return
         complaint = kind_complaint(document, self._gates.release)
         meant = unserved_device_kind(document.raw)
         if complaint is None and meant is None:

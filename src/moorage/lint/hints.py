@@ -37,15 +37,6 @@ _SENTENCES = (
     ("effect must be 'NoExecute' when", "only NoExecute evicts: write effect: NoExecute, or remove tolerationSeconds"),
     ("value must be empty when `operator` is 'Exists'", "remove the value, or write operator: Equal to compare it"),
     (
-        "expression cannot be used with",
-        "say it all in the expression: taint.key == '…' && taint.value == '…' && taint.effect == '…'",
-    ),
-    (
-        TOO_COMPLEX,
-        "the estimate assumes the longest key (317) and value (63), and texts of unknown size, such as the parts of "
-        "split(), count as the longest possible: compare taint.key and taint.value directly, with startsWith or ==",
-    ),
-    (
         "exists in both matchLabelKeys and labelSelector",
         "matchLabelKeys adds `key In [the pod's value]` to the labelSelector when the pod is created: remove the key "
         "from one of them",
@@ -60,12 +51,25 @@ _SENTENCES = (
     ),
     ("must be specified single value when `operator` is", "write exactly one value, in quotes"),
     ("taints must be unique by key and effect pair", "keep one of them; a node cannot have two values of one taint"),
+    ("name or generateName is required", "give the object a metadata.name"),
+    ("`selector` does not match template `labels`", "write the selector's labels under spec.template.metadata.labels"),
+)
+
+#: The same for expressions of tolerations.
+_OF_TOLERATIONS = (
+    (
+        "expression cannot be used with",
+        "say it all in the expression: taint.key == '…' && taint.value == '…' && taint.effect == '…'",
+    ),
+    (
+        TOO_COMPLEX,
+        "the estimate assumes the longest key (317) and value (63), and texts of unknown size, such as the parts of "
+        "split(), count as the longest possible: compare taint.key and taint.value directly, with startsWith or ==",
+    ),
     (
         "may not be more than 10240 bytes",
         "split the expression into several tolerations: any one that matches is enough",
     ),
-    ("name or generateName is required", "give the object a metadata.name"),
-    ("`selector` does not match template `labels`", "write the selector's labels under spec.template.metadata.labels"),
     ("must evaluate to bool", "compare with something, so that the result is true or false"),
     ("undeclared reference to 'key'", "write taint.key"),
     ("undeclared reference to 'value'", "write taint.value"),
@@ -104,13 +108,19 @@ def hint_for(error: FieldError, gates: GateSet, raw: Raw | None = None) -> str:
         return _value_hint(value, error)
     elif "].values" in path and error.kind is ErrorKind.INVALID and (hint := _version_hint(value, error.detail)):
         return hint
-    for text, sentence in _OF_SELECTORS if ".selectors[" in path else _SENTENCES:
+    for text, sentence in (*_expression_sentences(path), *_SENTENCES):
         if text in error.detail:
             return sentence
     if error.kind is ErrorKind.NOT_SUPPORTED and error.detail.startswith("supported values: "):
         supported = error.detail.removeprefix("supported values: ").split(", ")
         return did_you_mean(value, [_plain(one) for one in supported])
     return ""
+
+
+def _expression_sentences(path: str) -> tuple[tuple[str, str], ...]:
+    if ".selectors[" in path:
+        return _OF_SELECTORS
+    return _OF_TOLERATIONS if "tolerations[" in path else ()
 
 
 def value_at(raw: Raw, path: str) -> Any:

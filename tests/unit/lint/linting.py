@@ -13,25 +13,36 @@ from moorage.model.gates import gates_from
 if TYPE_CHECKING:
     from moorage.lint.finding import Finding
     from moorage.lint.report.form import LintSummary
+    from moorage.lint.rules.attached import AttachedBy
 
 ALL_GATES = gates_from({"AllAlpha": True, "AllBeta": True})
 DEFAULT_GATES = gates_from({})
 CONTAINERS = "  containers: [{name: app, image: 'app:1'}]\n"
 
 
-def linter(*, gates: bool = True, strict: bool = False) -> Linter:
-    return Linter(ALL_GATES if gates else DEFAULT_GATES, frozenset(rules()), strict=strict)
+def linter(*, gates: bool = True, strict: bool = False, attached: AttachedBy | None = None) -> Linter:
+    return Linter(ALL_GATES if gates else DEFAULT_GATES, frozenset(rules()), strict=strict, attached=attached)
 
 
-def lint(*texts: str | bytes, gates: bool = True, strict: bool = False, explicit: bool = True) -> list[Finding]:
+def lint(
+    *texts: str | bytes,
+    gates: bool = True,
+    strict: bool = False,
+    explicit: bool = True,
+    attached: AttachedBy | None = None,
+) -> list[Finding]:
     """All findings, those that need the whole input last. Each text is a source of its own: 0.yaml, 1.yaml, …"""
-    return lint_with_outcome(*texts, gates=gates, strict=strict, explicit=explicit)[0]
+    return lint_with_outcome(*texts, gates=gates, strict=strict, explicit=explicit, attached=attached)[0]
 
 
 def lint_with_outcome(
-    *texts: str | bytes, gates: bool = True, strict: bool = False, explicit: bool = True
+    *texts: str | bytes,
+    gates: bool = True,
+    strict: bool = False,
+    explicit: bool = True,
+    attached: AttachedBy | None = None,
 ) -> tuple[list[Finding], LintSummary]:
-    one = linter(gates=gates, strict=strict)
+    one = linter(gates=gates, strict=strict, attached=attached)
     findings: list[Finding] = []
     for number, text in enumerate(texts):
         data = text.encode() if isinstance(text, str) else text

@@ -10,6 +10,7 @@ from tests.unit.lint.linting import lint
 
 from moorage.lint.catalogue import CHECKS, TOLERATION_CHECKS, Theme, declare, render_index, rules
 from moorage.lint.pages import listed_rules
+from moorage.lint.rules.attached import AttachedBy
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = ROOT / "docs" / "findings"
@@ -60,5 +61,7 @@ def test_a_page_has_every_part(rule: str) -> None:
 
 @pytest.mark.parametrize("rule", rules())
 def test_the_example_before_has_the_finding_and_the_one_after_has_none(rule: str) -> None:
-    assert rule in {finding.rule for finding in lint(example(rule, "Before"))}
-    assert [str(finding) for finding in lint(example(rule, "After"))] == []
+    attached = AttachedBy.WEBHOOK if rule.startswith("attach-") else None
+    gates = attached is None
+    assert rule in {finding.rule for finding in lint(example(rule, "Before"), gates=gates, attached=attached)}
+    assert [str(finding) for finding in lint(example(rule, "After"), gates=gates, attached=attached)] == []

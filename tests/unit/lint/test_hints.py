@@ -180,3 +180,13 @@ def test_a_selector_of_devices_is_not_told_about_taints() -> None:
     selectors = "selectors: [{cel: {expression: device.model == 'x'}}]"
     text = f"apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata: {{name: gpu}}\nspec: {{{selectors}}}\n"
     assert only(text).hint.startswith("a device has the fields device.driver, ")
+
+
+@pytest.mark.parametrize("expression", ["object.spce == 1", "request.namespac == 'a'", "object.spec"])
+def test_a_policy_is_not_told_about_taints(expression: str) -> None:
+    rules = "{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}"
+    text = (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\n"
+        f'spec: {{matchConstraints: {{resourceRules: [{rules}]}}, validations: [{{expression: "{expression}"}}]}}\n'
+    )
+    assert "taint" not in "".join(finding.hint for finding in lint(text))

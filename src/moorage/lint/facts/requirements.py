@@ -14,7 +14,8 @@ from moorage.lint.facts.device_gates import device_gates
 from moorage.lint.finding import SourcePlace
 from moorage.lint.rules.label_keys import affinity_terms
 from moorage.lint.subject import PodPart, Subject, node_requirements
-from moorage.match.operators import NODE_SELECTOR, TOLERATION, gate_of
+from moorage.match.node_selector import needed_by
+from moorage.match.operators import TOLERATION, gate_of
 from moorage.model.gates import (
     DYNAMIC_RESOURCE_ALLOCATION,
     MATCH_LABEL_KEYS_IN_POD_AFFINITY,
@@ -142,13 +143,15 @@ def gates_needed(kind: str, view: Any, pods: PodPart | None) -> Iterator[tuple[G
                 path = f"{pods.spec_path}.topologySpreadConstraints[{index}].matchLabelKeys"
                 yield MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD, path
     for path, requirement in node_requirements(kind, view, pods):
-        if (gate := gate_of(requirement.operator, NODE_SELECTOR)) is not None:
+        if (gate := needed_by(requirement)) is not None:
             yield gate, f"{path}.operator"
 
 
 def _needed_by_tolerations(pods: PodPart) -> Iterator[tuple[Gate, str]]:
     for index, toleration in enumerate(pods.spec.tolerations):
         path = f"{pods.spec_path}.tolerations[{index}]"
+        if toleration.attached:
+            continue
         if toleration.expression:
             yield TAINT_TOLERATION_CEL, f"{path}.expression"
         elif (gate := gate_of(toleration.operator, TOLERATION)) is not None:

@@ -55,8 +55,9 @@ class JsonForm(_JsonList):
 
     def end(self, outcome: LintSummary) -> None:
         close = "]" if self._first else "\n ]"
+        changes = "" if outcome.mutations is None else f' "mutations": {encoded(mutations_data(outcome))},\n'
         self._write(
-            f'{close},\n "problems": {encoded(self._problems)},\n "needs": {encoded(needs_data(outcome))},\n'
+            f'{close},\n "problems": {encoded(self._problems)},\n "needs": {encoded(needs_data(outcome))},\n{changes}'
             f' "summary": {encoded(summary_data(outcome))}\n}}\n'
         )
 
@@ -82,6 +83,14 @@ def needs_data(outcome: LintSummary) -> dict[str, Any]:
         "rejectedForOtherReasons": outcome.rejected_otherwise,
         "sentence": acceptance.sentence if acceptance else "",
     }
+
+
+def mutations_data(outcome: LintSummary) -> list[dict[str, Any]]:
+    """Return what policies and webhooks would change, as plain data."""
+    return [
+        {"by": one.source, "pods": one.are_pods, "patch": list(one.patch), **_place(one.place)}
+        for one in outcome.mutations or ()
+    ]
 
 
 def summary_data(outcome: LintSummary) -> dict[str, Any]:
@@ -248,7 +257,7 @@ class JUnitForm:
         cases = [_case(finding) for finding in findings]
         if problem is not None:
             cases.append(
-                _testcase(name, "readable", f'<error message="{_escaped(problem.reason)}" type="unreadable"/>')
+                _testcase(name, "readable", f'<error message="{xml_text(problem.reason)}" type="unreadable"/>')
             )
         ignored = sum(finding.ignored for finding in findings)
         failures = sum(finding.severity is not Severity.INFO and not finding.ignored for finding in findings)
@@ -256,7 +265,7 @@ class JUnitForm:
         if not cases:
             cases = [_testcase(name, "lint", "")]
         self._write(
-            f'<testsuite name="{_escaped(name)}" tests="{len(cases)}" failures="{failures}" errors="{errors}" '
+            f'<testsuite name="{xml_text(name)}" tests="{len(cases)}" failures="{failures}" errors="{errors}" '
             f'skipped="{ignored}">\n{"".join(cases)}</testsuite>\n'
         )
 
@@ -268,18 +277,18 @@ def _case(finding: Finding) -> str:
     place = finding.place
     name = f"{finding.rule} {place.path}".rstrip()
     text = f"{place.position}: {finding.severity}: {finding.message_and_hint}"
-    content = f"<system-out>{_escaped(text)}</system-out>"
+    content = f"<system-out>{xml_text(text)}</system-out>"
     if finding.ignored:
-        content = f'<skipped message="ignored by a comment: {_escaped(text)}"/>'
+        content = f'<skipped message="ignored by a comment: {xml_text(text)}"/>'
     elif finding.severity is not Severity.INFO:
-        message, rule = _escaped(finding.message), _escaped(finding.rule)
-        content = f'<failure message="{message}" type="{rule}">{_escaped(text)}</failure>'
+        message, rule = xml_text(finding.message), xml_text(finding.rule)
+        content = f'<failure message="{message}" type="{rule}">{xml_text(text)}</failure>'
     return _testcase(place.object or place.source, f"{name} (line {place.line})" if place.line else name, content)
 
 
 def _testcase(class_name: str, name: str, content: str) -> str:
-    return f'  <testcase classname="{_escaped(class_name)}" name="{_escaped(name)}">{content}</testcase>\n'
+    return f'  <testcase classname="{xml_text(class_name)}" name="{xml_text(name)}">{content}</testcase>\n'
 
 
-def _escaped(text: str) -> str:
+def xml_text(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text).translate(_ESCAPES)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from textwrap import TextWrapper
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from moorage.lint.facts.requirements import Acceptance, Requirement
-from moorage.lint.finding import Finding, Severity
+from moorage.lint.finding import Finding, Severity, SourcePlace
 from moorage.lint.report.printable import folded, printable, printable_lines, visible_length
 
 Write = Callable[[str], object]
@@ -18,6 +18,20 @@ class Problem(msgspec.Struct, frozen=True):
 
     file: str
     reason: str
+
+
+class Mutation(msgspec.Struct, frozen=True):
+    """What a policy or webhook would change of an object, or of the pods of a workload, as JSON patch operations."""
+
+    place: SourcePlace
+    are_pods: bool
+    source: str
+    patch: tuple[dict[str, Any], ...]
+
+    @property
+    def sentence(self) -> str:
+        pods = "its pods are" if self.are_pods else "it is"
+        return f"{pods} changed by {self.source}"
 
 
 class LintSummary(msgspec.Struct):
@@ -36,6 +50,8 @@ class LintSummary(msgspec.Struct):
     rejected_otherwise: bool = False
     requirements: list[Requirement] = msgspec.field(default_factory=list)
     acceptance: Acceptance | None = None
+    #: What policies and webhooks would change, if that is to be shown.
+    mutations: list[Mutation] | None = None
 
     def count(self, severity: Severity) -> int:
         return self.findings.get(severity, 0)
@@ -63,6 +79,17 @@ class Form(Protocol):
 def counted(number: int, noun: str) -> str:
     """`1 error`, `2,000 errors`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+_SIGNS = {"add": "+", "remove": "-", "replace": "~"}
+
+
+def describe_operation(operation: dict[str, Any]) -> str:
+    """Write an operation of a JSON patch as a line: `+ /metadata/labels/a "b"`, `- /spec/x`, `~ /spec/y 1`."""
+    sign = _SIGNS.get(str(operation.get("op")), str(operation.get("op")))
+    source = f" from {operation['from']}" if "from" in operation else ""
+    value = f" {msgspec.json.encode(operation['value']).decode()}" if "value" in operation else ""
+    return f"{sign} {operation.get('path')}{source}{value}"
 
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
@@ -124,7 +151,7 @@ class TextForm:
         return [wrapped for line in lines for wrapped in wrapper.wrap(line) or [""]]
 
     def end(self, outcome: LintSummary) -> None:
-        for line in self._needs(outcome):
+        for line in (*self._needs(outcome), *self._mutations(outcome)):
             self._write(line + "\n")
         summary = self._summary(outcome)
         for line in [summary] if self._width is None else folded(summary, self._width):
@@ -141,6 +168,16 @@ class TextForm:
             lines += self._wrapped("    ", f"{requirement.sentence} First needed by {place}.")
         lines += self._wrapped("  ", outcome.acceptance.sentence)
         return [*lines, ""]
+
+    def _mutations(self, outcome: LintSummary) -> list[str]:
+        if outcome.mutations is None:
+            return []
+        lines = [self._styled("What policies change", _BOLD)]
+        for mutation in outcome.mutations:
+            lines += self._wrapped("  ", f"{printable(mutation.place.described)}: {mutation.sentence}")
+            for operation in mutation.patch:
+                lines.append(f"    {printable(describe_operation(operation))}")
+        return [*lines, ""] if outcome.mutations else [f"{lines[0]}: nothing", ""]
 
     def _summary(self, outcome: LintSummary) -> str:
         checked = f"{counted(outcome.objects, 'object')} in {counted(outcome.sources, 'file')}"

@@ -6,8 +6,8 @@ controllers make of them. What exists already (it has a uid) is not admitted aga
 charged with what the input creates: as many pods as a workload wants. Kubernetes: kubectl apply of everything.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -19,19 +19,25 @@ from moorage.admit.raw import Raw, copy_document
 from moorage.admit.world import missing_text
 from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
 from moorage.lint.facts.creation_order import creation_rank
+from moorage.lint.facts.custom_kinds import OwnLines
 from moorage.lint.facts.quota_charges import OverQuota, QuotaCharges
 from moorage.lint.finding import Lines, Severity, SourcePlace
 from moorage.lint.meant_words import did_you_mean
+from moorage.lint.policies.input_policies import InputPolicies, made_by_controller, policy_complaints
 from moorage.lint.rules.decoding import exists_already, rejections, warnings_given, written_path
 from moorage.lint.rules.label_keys import pod_from_template
 from moorage.lint.rules.placement import ClassReferences
-from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in
+from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.text.documents import Document
 from moorage.model.well_known.annotations import MIRROR_POD
+
+if TYPE_CHECKING:
+    from moorage.lint.policies.offline_extensions import CallWebhooks
+    from moorage.lint.report.form import Mutation
 
 declare(
     Theme.BUDGETS,
@@ -55,6 +61,7 @@ class _Held(NamedTuple):
     view: Any
     pods: PodPart | None
     places: dict[str, SourcePlace]
+    document: Document
     #: Why the object is refused without any plugin.
     refusals: tuple[PlacedComplaint, ...] = ()
 
@@ -69,18 +76,27 @@ class _Held(NamedTuple):
     def place(self, plugin: str = "") -> SourcePlace:
         return self.places.get(plugin) or self.places[""]
 
+    def place_of(self, path: str) -> SourcePlace:
+        """Return where a field stands, or the nearest around it."""
+        return place_in(self.document, self.kind, OwnLines(self.document), path)
+
 
 class AdmissionFacts:
     """The admission chain over the objects of the input, and the objects that wait for it."""
 
-    def __init__(self, gates: GateSet) -> None:
+    def __init__(
+        self, gates: GateSet, *, call_webhooks: "CallWebhooks | None" = None, keeps_changes: bool = False
+    ) -> None:
         self._gates = gates
         self._world = ObjectsWorld()
+        self._policies = InputPolicies(gates, call_webhooks, keeps_changes=keeps_changes)
         self._chain = Admission(self._world, gates)
         self._classes = ClassReferences(KINDS.RUNTIME_CLASS, "runtime-class-missing")
         self._namespaces: dict[str, tuple[Kind, SourcePlace]] = {}
         self._held: list[_Held] = []
         self._held_bytes = self._known = 0
+        #: Workloads as policies have changed them.
+        self._changed: dict[tuple[Kind, str, str], Admitted] = {}
         self._quotas = QuotaCharges(self._world, self._chain, gates)
         #: What was held back although it does not depend on other objects.
         self.held_back: set[Complaint] = set()
@@ -94,6 +110,9 @@ class AdmissionFacts:
         kind, pods = subject.served, subject.pods
         is_refused = bool(refusals)
         is_new = not is_refused and not exists_already(subject.document.raw)
+        if not is_refused:
+            namespace = (subject.view.metadata.namespace or "default") if kind.namespaced else ""
+            self._policies.add(kind, namespace, subject)
         if kind is KINDS.RUNTIME_CLASS:
             self._classes.has(subject.view.metadata.name)
         if pods is not None and pods.spec.runtimeClassName and not pods.spec.nodeName:
@@ -105,11 +124,13 @@ class AdmissionFacts:
                 self._quotas.add_existing(kind, view)
         if is_new:
             self._note_namespace(subject.document, kind, subject.lines)
-            yield from self._hold(_Held(subject.document.raw, kind, subject.view, pods, _places(subject)))
+            held = _Held(subject.document.raw, kind, subject.view, pods, _places(subject), subject.document)
+            yield from self._hold(held)
         elif is_refused and is_held_back(subject):
             self.held_back.update(refusals)
             placed = tuple((complaint, subject.place(complaint.path)) for complaint in refusals)
-            yield from self._hold(_Held(subject.document.raw, kind, subject.view, pods, _places(subject), placed))
+            raw, document = subject.document.raw, subject.document
+            yield from self._hold(_Held(raw, kind, subject.view, pods, _places(subject), document, placed))
 
     def release_refused(self) -> Iterator[PlacedComplaint]:
         """Yield why held pods are refused without any plugin, and forget these pods."""
@@ -120,11 +141,13 @@ class AdmissionFacts:
 
     def add_custom(self, document: Document, kind: Kind, lines: Lines) -> Iterator[Complaint]:
         """Take an object of a custom kind in, which is valid."""
+        view = convert_view(document.raw, kind.view)
+        self._policies.add_custom(kind, view, document.raw)
         if exists_already(document.raw):
             return
         self._note_namespace(document, kind, lines)
         places = {"": place_in(document, kind, lines, "metadata")}
-        yield from self._hold(_Held(document.raw, kind, convert_view(document.raw, kind.view), None, places))
+        yield from self._hold(_Held(document.raw, kind, view, None, places, document))
 
     def _hold(self, held: _Held) -> Iterator[Complaint]:
         if len(self._held) < _MAX_HELD:
@@ -159,6 +182,12 @@ class AdmissionFacts:
         if name and name not in self._namespaces and len(self._namespaces) < _MAX_KNOWN:
             self._namespaces[name] = kind, place_in(document, kind, lines, "metadata.namespace")
 
+    @property
+    def mutations(self) -> "Sequence[Mutation]":
+        """What policies and webhooks would change."""
+        judge = self._policies.judge
+        return () if judge is None else judge.mutations
+
     def complaints(self) -> Iterator[PlacedComplaint]:
         """Yield what the API server would say of the held objects, and forget them."""
         yield from self._classes.complaints()
@@ -181,6 +210,7 @@ class AdmissionFacts:
         for workload in workloads:
             yield from self._judge_pods(workload)
         yield from map(_over_quota, self._quotas.charge_pods())
+        yield from self._policies.complaints()
 
     def _missing_namespaces(self) -> Iterator[PlacedComplaint]:
         known = {name for name in self._namespaces if self._world.namespace(name) is not None}
@@ -192,6 +222,9 @@ class AdmissionFacts:
     def _is_concerned(self, held: _Held) -> bool:
         """Return whether anything that is known of the cluster can make the chain refuse an object."""
         if held.kind in (KINDS.PRIORITY_CLASS, KINDS.SERVICE):
+            return True
+        kinds = (held.kind,) if held.pods is None else (held.kind, KINDS.POD)
+        if any(self._policies.concern(self._chain, kind) for kind in kinds):
             return True
         namespace = self._world.namespace(held.namespace)
         if namespace is not None and (
@@ -218,7 +251,9 @@ class AdmissionFacts:
         if isinstance(held.kind, CustomKind):
             yield from self._judge_custom(held)
             return
-        result = self._chain.admit(held.raw)
+        result = yield from self._admit(held)
+        if result is None:
+            return
         if isinstance(result, Rejected):
             yield from _refusals(held, result)
             return
@@ -226,9 +261,22 @@ class AdmissionFacts:
         if held.kind is KINDS.SERVICE or held.kind is KINDS.PRIORITY_CLASS:
             self._world.put_view(held.kind, result.view)
 
+    def _admit(self, held: _Held) -> Generator[PlacedComplaint, None, Admitted | Rejected | None]:
+        """Admit an object. Yield what policies say of it; return None if they refuse it."""
+        judge = self._policies.judge
+        if judge is None:
+            return self._chain.admit(held.raw)
+        answer = judge.admit(self._chain, held.raw)
+        yield from policy_complaints(judge, answer, held.raw, held.place_of)
+        if answer.is_refusal:
+            return None
+        if answer.remarks.changes and isinstance(answer.result, Admitted):
+            self._changed[held.key] = answer.result
+        return answer.result
+
     def _judge_refused(self, held: _Held) -> Iterator[PlacedComplaint]:
         """Admit a pod that is refused without plugins. If one of them refuses it first, that is the server's answer."""
-        result = self._chain.admit(held.raw)
+        result = yield from self._admit(held)
         if isinstance(result, Rejected) and result.errors:
             known = {complaint.message: (complaint, place) for complaint, place in held.refusals}
             for complaint, place in _refusals(held, result):
@@ -238,7 +286,8 @@ class AdmissionFacts:
         if isinstance(result, Admitted):
             yield from held.refusals
             return
-        yield from _refusals(held, result)
+        if result is not None:
+            yield from _refusals(held, result)
         for complaint, place in held.refusals:
             unsaid = msgspec.structs.replace(complaint, api_server=False)
             self.held_back.add(unsaid)
@@ -255,15 +304,25 @@ class AdmissionFacts:
             place = held.place()
             yield Complaint("rejected", place.path, text, api_server=True), place
             return
+        judge = self._policies.judge
+        answer = None if judge is None else judge.admit_custom(self._chain, held.kind, raw)
+        if judge is not None and answer is not None:
+            yield from policy_complaints(judge, answer, held.raw, held.place_of)
+            if answer.is_refusal:
+                return
         yield from self._charge(held, held.view)
 
     def _judge_pods(self, held: _Held) -> Iterator[PlacedComplaint]:
         """Admit a workload's pod; quotas are charged later. The server's warning counts if pods are let in."""
-        pods = held.pods
+        raw, pods = held.raw, held.pods
+        if (changed := self._changed.get(held.key)) is not None:  # policies have changed the workload
+            raw, pods = changed.object, pod_part_of(held.kind.name, changed.view)
         if pods is None or not self._is_concerned(held):
             return
-        pod = pod_from_template(held.raw, held.kind.name, held.namespace, pods)
-        result = self._chain.admit(pod)
+        pod = pod_from_template(raw, held.kind.name, held.namespace, pods)
+        result = yield from self._admit_pod(held, pods, pod)
+        if result is None:
+            return
         if isinstance(result, Admitted):
             result_of_workload = self._chain.admit(held.raw)
             for warning in warnings_given(result_of_workload.warnings):
@@ -279,6 +338,20 @@ class AdmissionFacts:
         why = result.forbidden or str(result.status["message"])
         text = f"the {held.kind.name} is accepted, but its pods will be refused: {why}"
         yield Complaint(rule, place.path, text, api_server=True), place
+
+    def _admit_pod(
+        self, held: _Held, pods: PodPart, pod: Raw
+    ) -> Generator[PlacedComplaint, None, Admitted | Rejected | None]:
+        """Admit a pod of a workload, as its controller makes it. Return None if policies refuse it."""
+        judge = self._policies.judge
+        if judge is None or not self._policies.concern(self._chain, KINDS.POD):
+            return self._chain.admit(pod)
+        from moorage.serve.access.component_users import maker_of_pods
+
+        made = made_by_controller(pod, held.kind, held.raw)
+        answer = judge.admit(self._chain, made, maker_of_pods(held.kind.name))
+        yield from policy_complaints(judge, answer, made, held.place_of, of=held.kind.name, below=pods.path)
+        return None if answer.is_refusal else answer.result
 
     def _errors_of_plugins(self, held: _Held, pods: PodPart, pod: Raw, result: Rejected) -> Iterator[PlacedComplaint]:
         """Report what is invalid because of what plugins set, such as a LimitRange's limit below the request.

@@ -6,7 +6,10 @@ Kubernetes: a server that validates strictly also refuses unknown and duplicate 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+import msgspec
+
 from moorage.admit.kinds.api_server.custom_objects import finalizer_warnings, validate_custom_object
+from moorage.admit.metadata import ANNOTATIONS_SIZE_LIMIT
 from moorage.admit.raw import Raw, copy_document, part
 from moorage.admit.request import ANY_REQUEST, complete_metadata
 from moorage.custom.objects.decoding import decode_request
@@ -34,6 +37,7 @@ from moorage.model.schema.known_fields import nearest_name, unknown_fields
 from moorage.model.schema.older_versions import EXACT_FIELDS, from_older
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document
+from moorage.model.well_known.annotations import LAST_APPLIED
 
 declare(
     Theme.INPUT,
@@ -317,3 +321,55 @@ def check_custom_object(
     if not validated.errors:
         warnings = [defined.warning] if defined.warning else []
         yield from warnings_given([*warnings, *finalizer_warnings(obj, None)])
+
+
+# -- too large to be applied ------------------------------------------------------------------------------------------
+
+_TOO_LONG = "apply-annotation-too-long"
+declare(
+    Theme.API_SERVER,
+    Rule(_TOO_LONG, WARNING, "The object is too large for the annotation that kubectl apply keeps it in."),
+)
+#: `kubectl apply` keeps the object as JSON in an annotation, with the namespace and an empty map of annotations. Go's
+#: encoder writes these as \\u003c and so on: five bytes more.
+_ESCAPED = (b"<", b">", b"&")
+_EMPTY_ANNOTATIONS = len('"annotations":{},')
+_NAMESPACE = len('"namespace":"default",')
+
+
+def check_applied_size(raw: Raw, *, namespaced: bool) -> Complaint | None:
+    """Report an object that can be created, and not applied. What a server made, or is to name, is not applied.
+
+    Kubernetes: GetModifiedConfiguration of kubectl, ValidateAnnotationsSize: annotations have at most 262,144 bytes.
+    """
+    if exists_already(raw):
+        return None
+    written = msgspec.json.encode(raw)
+    if len(written) * 6 <= ANNOTATIONS_SIZE_LIMIT:
+        return None
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, dict) or not metadata.get("name"):
+        return None
+    annotations = metadata.get("annotations")
+    others = dict(annotations) if isinstance(annotations, dict) else {}
+    applied = _without_last_applied(raw, metadata, others) if LAST_APPLIED in others else written
+    size = len(applied) + 5 * sum(map(applied.count, _ESCAPED)) + 1  # and a line feed
+    size += _EMPTY_ANNOTATIONS if not isinstance(annotations, dict) else 0
+    size += _NAMESPACE if namespaced and not metadata.get("namespace") else 0
+    others.pop(LAST_APPLIED, None)
+    total = size + sum(len(str(text).encode()) for pair in others.items() for text in pair) + len(LAST_APPLIED)
+    if total <= ANNOTATIONS_SIZE_LIMIT:
+        return None
+    largest = max((len(msgspec.json.encode(value)), name) for name, value in raw.items())[1]
+    return Complaint(
+        _TOO_LONG,
+        largest,
+        f"kubectl apply fails: with the annotation {LAST_APPLIED}, which holds the whole object, the annotations have "
+        f"{total:,} bytes, and at most {ANNOTATIONS_SIZE_LIMIT:,} are allowed",
+        "use kubectl apply --server-side, or kubectl create and replace, which do not need the annotation; or split it",
+    )
+
+
+def _without_last_applied(raw: Raw, metadata: Raw, annotations: dict[str, object]) -> bytes:
+    rest = {name: value for name, value in annotations.items() if name != LAST_APPLIED}
+    return msgspec.json.encode({**raw, "metadata": {**metadata, "annotations": rest}})

@@ -106,7 +106,19 @@ def check_expressions(listed: TolerationList, subject: Subject, facts: Facts) ->
             path = f"{listed.path}[{index}].expression"
             tries = trials.allows(toleration.expression)
             for verdict in _verdicts(toleration.expression, listed.of_devices, tries):
+                if toleration.attached and verdict.rule in _ABOUT_ALL_KEYS:
+                    continue  # it is asked about the taints of its key only
+                if toleration.attached and verdict.rule == "cel-constant":
+                    verdict = _of_one_key(verdict, toleration.key)
                 yield Complaint(verdict.rule, path, verdict.message, verdict.hint)
+
+
+_ABOUT_ALL_KEYS = ("cel-tolerates-everything", "cel-ignores-key")
+
+
+def _of_one_key(verdict: _Verdict, key: str) -> _Verdict:
+    message = verdict.message.replace("every taint", f"every taint with the key {key}")
+    return _Verdict(verdict.rule, message, "write operator: Exists with this key, or compare taint.value")
 
 
 def readable_program(expression: str) -> Program | None:
@@ -310,7 +322,12 @@ class AskedExpressions:
         for listed in toleration_lists(subject):
             for index, toleration in enumerate(listed.tolerations):
                 key = listed.of_devices, toleration.expression
-                if toleration.expression and key not in self._places and len(self._places) < _MAX_EXPRESSIONS:
+                if (
+                    toleration.expression
+                    and not toleration.attached
+                    and key not in self._places
+                    and len(self._places) < _MAX_EXPRESSIONS
+                ):
                     self._places[key] = subject.place(f"{listed.path}[{index}].expression")
 
     def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:

@@ -1,6 +1,7 @@
-"""Find node selectors that no node of the input matches, and classes that pods name and the input does not have.
+"""Find node selectors and topology keys that no node of the input fits, and classes that pods name and it lacks.
 
-A selector is judged only against nodes of the input, if there are any. A class that is not in the input is missing if
+Selectors and keys are judged only against nodes of the input, if there are any; every kubelet sets
+kubernetes.io/hostname, whether manifests of nodes show it or not. A class that is not in the input is missing if
 the input has others; else it is worth a note, once: it may be in the cluster. Kubernetes: pods without a node stay
 Pending; pods without their class are refused.
 """
@@ -14,18 +15,20 @@ import msgspec
 from moorage.admit.world import missing_text
 from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
 from moorage.lint.finding import Severity, SourcePlace
-from moorage.lint.meant_words import did_you_mean
+from moorage.lint.meant_words import did_you_mean, meant_topology_key
+from moorage.lint.rules.label_keys import affinity_terms
 from moorage.lint.rules.spread import Domains
-from moorage.lint.subject import Complaint, PlacedComplaint, Subject
+from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject
 from moorage.match.label_keys import REQUIRED
 from moorage.match.node_selector import RequiredNodeAffinity, compile_required_node_affinity
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.pod import PodSpec
+from moorage.model.well_known.labels import HOSTNAME
 
 
 class _Reference(msgspec.Struct):
-    """The first place that names a class, and how many more do."""
+    """The first place that names a class or uses a key, and how many more do."""
 
     place: SourcePlace
     others: int = 0
@@ -158,3 +161,54 @@ def label_advice(spec: PodSpec, nodes: Sequence[NodeLabels]) -> str:
             shown = ", ".join(values[:5]) + (f" and {len(values) - 5} more" if len(values) > 5 else "")
             return did_you_mean(value, values) or f"nodes have {key}: {shown}"
     return ""
+
+
+_NO_TOPOLOGY_KEY = "topology-key-missing"
+_MAX_KEYS = 2_000
+_PENDING = "the pods stay Pending"
+_NOTHING = "it has no effect"
+
+
+@collector(
+    Theme.LABEL_KEYS,
+    Rule(_NO_TOPOLOGY_KEY, WARNING, "No node of the input has the label that the topologyKey names."),
+)
+class TopologyKeys:
+    """The topology keys of pods."""
+
+    def __init__(self, gates: GateSet) -> None:
+        self._uses: dict[tuple[str, str], _Reference] = {}
+
+    def add(self, subject: Subject) -> None:
+        if subject.pods is None or subject.kind == "DaemonSet":
+            return
+        for key, path, consequence in _keys_of(subject.pods):
+            use = self._uses.get((key, consequence))
+            if use is not None:
+                use.others += 1
+            elif len(self._uses) < _MAX_KEYS:
+                self._uses[key, consequence] = _Reference(subject.place(f"{path}.topologyKey"))
+
+    def complaints(self, facts: Facts) -> Iterator[PlacedComplaint]:
+        nodes = facts.of(Domains).nodes
+        known = {key for node in nodes for key in node.labels}
+        for (key, consequence), use in self._uses.items() if nodes else ():
+            if key in known:
+                continue
+            meant = meant_topology_key(key, sorted(known))
+            hint = f"did you mean {meant}?" if meant and meant != key else f"label the nodes with {key}"
+            more = f" (and {use.others} more places)" if use.others else ""
+            message = f"no node of the input has the label {key}: {consequence}{more}"
+            yield Complaint(_NO_TOPOLOGY_KEY, use.place.path, message, hint), use.place
+
+
+def _keys_of(pods: PodPart) -> Iterator[tuple[str, str, str]]:
+    """Yield every key but that of hosts, with the path of its rule and what follows if no node has it."""
+    for index, constraint in enumerate(pods.spec.topologySpreadConstraints):
+        if constraint.topologyKey not in ("", HOSTNAME):
+            consequence = _PENDING if constraint.whenUnsatisfiable == "DoNotSchedule" else _NOTHING
+            yield constraint.topologyKey, f"{pods.spec_path}.topologySpreadConstraints[{index}]", consequence
+    for path, term in affinity_terms(pods) if pods.spec.affinity is not None else ():
+        if term.topologyKey not in ("", HOSTNAME):
+            is_hard = f".podAffinity.{REQUIRED}[" in path
+            yield term.topologyKey, path, _PENDING if is_hard else _NOTHING
