@@ -4,11 +4,11 @@ Kubernetes: the DisruptionTarget condition says who deleted a pod; which taint i
 whose pods are evicted for the same reason as those that they replaced is in a loop, which is told once.
 """
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
+from moorage.client.protocol import Object
 from moorage.control.framework.workloads import is_finished, is_ready
 from moorage.match.taint_eviction import gate_in_the_way
 from moorage.match.taint_messages import describe_taint_with_effect
@@ -19,11 +19,9 @@ from moorage.plan.report.reasons import without_preemption
 from moorage.run.pod_status import REJECTED
 from moorage.telemetry.pod_loops import PodLoops, workload_name
 from moorage.watch.eviction_causes import eviction_cause
+from moorage.watch.replacements import Places, where_placed
 
-#: Departures of a workload for which no replacement was seen yet.
-_MAX_DEPARTURES = 100
 _MAX_WORKLOADS = 10_000
-_MAX_REPLACEMENTS = 10_000
 
 
 class HappeningKind(StrEnum):
@@ -54,13 +52,6 @@ class Happening(NamedTuple):
     detail: str
 
 
-class _Departure(NamedTuple):
-    pod: str
-    node: str
-    time: float
-    because: str  # if a taint evicted it
-
-
 _BY_TAINT, _BY_DEVICE_TAINT = "DeletionByTaintManager", "DeletionByDeviceTaintManager"
 #: Reasons of DisruptionTarget, each with what it is called.
 _CAUSES = {
@@ -71,7 +62,6 @@ _CAUSES = {
     "DeletionByPodGC": (HappeningKind.DELETED, "pod garbage collection: its node is gone"),
     "PreemptionByScheduler": (HappeningKind.PREEMPTED, "a pod of higher priority"),
 }
-#: Of these, those that evict the pods that are made in their stead, too.
 
 
 def workload_of(pod: Pod) -> str:
@@ -92,24 +82,30 @@ def waiting_condition(pod: Pod) -> PodCondition | None:
 
 
 class Chronicle:
-    """Tells changes of pods as happenings; a pod that is placed is matched with one of its workload that left."""
+    """Tells changes of pods as happenings; a pod that is placed moved if it certainly replaces one that left."""
 
     def __init__(self) -> None:
-        self._departures: dict[str, deque[_Departure]] = {}
         self._refusals = PodLoops()
-        self._replaced: dict[str, _Departure] = {}  # by UID of a pod: the one that it replaces
+        self._places = Places()
         self.loops: dict[str, tuple[EvictionLoop, float]] = {}  # by workload, and when a pod was evicted last
 
+    def replica_set_changed(self, old: Object | None, new: Object | None, now: float) -> None:
+        """Learn how large a ReplicaSet is: that decides whether a deleted pod is replaced. Nothing is told."""
+        self._places.replica_set_changed(old, new, now)
+
     def of_pod(self, old: Pod | None, new: Pod | None, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
-        if new is None:
-            if old is not None and not _is_going(old) and not is_finished(old):
-                yield from self._departs(old, nodes, now)
-            return
-        if old is not None and old.metadata.uid != new.metadata.uid:
+        if old is not None and (new is None or old.metadata.uid != new.metadata.uid):
             if not _is_going(old) and not is_finished(old):
                 yield from self._departs(old, nodes, now)
+            self._places.end(old, now)
             old = None
+        if new is None:
+            return
+        if old is None:
+            self._places.arrive(new, now, is_new=True)
         if new.spec.nodeName and (old is None or not old.spec.nodeName):
+            if old is not None:
+                self._places.arrive(new, now, is_new=False)
             yield self._placed(new, now)
         condition = waiting_condition(new)
         if condition is not None and not new.spec.nodeName and (old is None or waiting_condition(old) is None):
@@ -117,6 +113,9 @@ class Chronicle:
             yield Happening(now, HappeningKind.PENDING, key_of(new), workload_of(new), text)
         if is_finished(new) and (old is None or not is_finished(old)):
             yield _ended(new, now)
+            self._places.forget(new)
+            if _disruption(new) is not None and (old is None or not _is_going(old)):
+                self._places.leave(new, now, "", is_disrupted=True)
             if new.status.message.startswith(REJECTED):
                 yield from self._refused_again(new, nodes, now)
         elif _is_going(new) and (old is None or not _is_going(old)) and not is_finished(new):
@@ -132,31 +131,20 @@ class Chronicle:
             yield Happening(now, HappeningKind.LOOP, loop.workload, loop.workload, text)
 
     def _placed(self, pod: Pod, now: float) -> Happening:
-        workload = workload_of(pod)
-        waiting = self._departures.get(workload) if workload else None
-        if not waiting:
-            return Happening(now, HappeningKind.PLACED, key_of(pod), workload, f"on {pod.spec.nodeName}")
-        left = waiting.popleft()
-        if left.because:
-            self._replaced[pod.metadata.uid] = left
-            if len(self._replaced) > _MAX_REPLACEMENTS:
-                del self._replaced[next(iter(self._replaced))]
-        again = "" if left.pod == key_of(pod) else f", instead of {left.pod.rpartition('/')[2]}"
-        return Happening(
-            now, HappeningKind.MOVED, key_of(pod), workload, f"from {left.node} to {pod.spec.nodeName}{again}"
-        )
+        has_moved, where = where_placed(pod, self._places.replaced_by(pod))
+        kind = HappeningKind.MOVED if has_moved else HappeningKind.PLACED
+        return Happening(now, kind, key_of(pod), workload_of(pod), where)
 
     def _departs(self, pod: Pod, nodes: Mapping[str, Node], now: float) -> Iterator[Happening]:
         kind, why, because = _cause(pod, nodes, now)
         node, workload = pod.spec.nodeName, workload_of(pod)
-        if node and workload and (workload in self._departures or len(self._departures) < _MAX_WORKLOADS):
-            left = _Departure(key_of(pod), node, now, because)
-            self._departures.setdefault(workload, deque(maxlen=_MAX_DEPARTURES)).append(left)
         where = f"from {node}" if node else "before it had a node"
         yield Happening(now, kind, key_of(pod), workload, f"{where}{f' by {why}' if why else ''}")
-        before = self._replaced.pop(pod.metadata.uid, None)
-        if before is not None and before.because == because:
-            yield from self._repeats(workload, round(now - before.time), because, now)
+        before = self._places.forget(pod)
+        self._places.leave(pod, now, because, is_disrupted=_disruption(pod) is not None)
+        last = next((left for left in before.candidates if left.because and left.because == because), None)
+        if last is not None:
+            yield from self._repeats(workload, round(now - last.time), because, now)
 
     def _repeats(self, workload: str, seconds: int, because: str, now: float) -> Iterator[Happening]:
         """Tell once that pods of a workload are evicted again and again."""
@@ -182,17 +170,25 @@ def _is_going(pod: Pod) -> bool:
 
 def _cause(pod: Pod, nodes: Mapping[str, Node], now: float) -> tuple[HappeningKind, str, str]:
     """Return what happened to a pod that leaves, by what, and if a taint evicts it, why."""
+    condition = _disruption(pod)
+    if condition is None:
+        return HappeningKind.DELETED, "", ""
+    kind, why = _CAUSES.get(condition.reason, (HappeningKind.EVICTED, condition.message or condition.reason))
+    if condition.reason == _BY_TAINT:
+        taints, because = eviction_cause(pod, nodes.get(pod.spec.nodeName), now)
+        why = f"taint {taints}" if taints else why
+        if because:
+            return kind, f"{why}: {because}", because
+        return kind, why, why + _gate_hint(pod, nodes, "the controller manager")
+    return kind, why, why if condition.reason == _BY_DEVICE_TAINT else ""
+
+
+def _disruption(pod: Pod) -> PodCondition | None:
+    """Return who disrupted a pod; None if it was not disrupted."""
     for condition in pod.status.conditions:
         if condition.type == "DisruptionTarget" and condition.status == "True":
-            kind, why = _CAUSES.get(condition.reason, (HappeningKind.EVICTED, condition.message or condition.reason))
-            if condition.reason == _BY_TAINT:
-                taints, because = eviction_cause(pod, nodes.get(pod.spec.nodeName), now)
-                why = f"taint {taints}" if taints else why
-                if because:
-                    return kind, f"{why}: {because}", because
-                return kind, why, why + _gate_hint(pod, nodes, "the controller manager")
-            return kind, why, why if condition.reason == _BY_DEVICE_TAINT else ""
-    return HappeningKind.DELETED, "", ""
+            return condition
+    return None
 
 
 def _ended(pod: Pod, now: float) -> Happening:

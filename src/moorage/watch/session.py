@@ -34,14 +34,17 @@ class Session:
         namespace: str = "",
         listeners: Mapping[Kind, Handler] = MappingProxyType({}),
         component: str = "watch",
+        on_page: Callable[[Kind, int, int], None] | None = None,
     ) -> None:
         """`load` reads the kubeconfig, again when the server is gone: a new one may have other certificates.
 
         `listeners` hear of the changes of a kind, pods and nodes after `watched`; other kinds are watched for them.
         Such a kind may be forbidden or unknown to the server: `refusals` of `watched` says so, and the rest goes on.
+        `on_page` hears of each page of a list, as `HttpClient.on_page` does.
         """
         self._load, self._watched, self._on_change = load, watched, on_change
         self._namespace, self._listeners, self._component = namespace, listeners, component
+        self._on_page = on_page
         self.access = load()
         self.client: HttpClient | None = None  # the one that is watched with
         self._informers: dict[str, Informer] = {}  # by resource
@@ -52,6 +55,7 @@ class Session:
         """Watch until cancelled. Raises CannotWatch if the server cannot be reached or refuses at the beginning."""
         while True:
             client = self.client = HttpClient(self.access, self._component, request_seconds=30.0)
+            client.on_page = self._on_page
             try:
                 await self._run(client)
             finally:

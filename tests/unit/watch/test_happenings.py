@@ -122,8 +122,9 @@ def test_a_taint_that_is_tolerated_for_a_time_is_blamed_too() -> None:
 
 def test_a_replacement_is_a_move() -> None:
     state = watched(node("n1"), node("n2"))
-    state.pods_changed([Delta(pod("a", "n1"), pod("a", "n1", going=True))], NOW)
-    state.pods_changed([Delta(None, pod("b")), Delta(pod("b"), pod("b", "n2")), Delta(pod("c"), pod("c", "n2"))], NOW)
+    drained = pod("a", "n1", going=True, conditions=[target("EvictionByEvictionAPI")])
+    state.pods_changed([Delta(pod("a", "n1"), drained)], NOW)
+    state.pods_changed([Delta(None, pod("b")), Delta(pod("b"), pod("b", "n2")), Delta(None, pod("c", "n2"))], NOW)
     assert told(state)[1:] == [
         ("moved", "default/b", "from n1 to n2, instead of a"),
         ("placed", "default/c", "on n2"),
@@ -134,7 +135,7 @@ def test_a_replacement_is_a_move() -> None:
 def test_a_pod_of_the_same_name_is_another_one() -> None:
     state = watched(node("n1"), node("n2"))
     state.pods_changed([Delta(pod("a", "n1", uid="1"), pod("a", "n2", uid="2"))], NOW)
-    assert told(state) == [("deleted", "default/a", "from n1"), ("moved", "default/a", "from n1 to n2")]
+    assert told(state) == [("deleted", "default/a", "from n1"), ("placed", "default/a", "on n2")]
 
 
 def test_ends() -> None:

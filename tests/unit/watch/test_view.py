@@ -154,11 +154,11 @@ def test_the_log_tells_deadlines_evictions_and_a_loop_once() -> None:
         "placed     default/a on n1",
         f"leaving    default/a on n1 leaves in 30 s: {why}",
         f"evicted    default/a {evicted}",
-        "moved      default/b from n1 to n1, instead of a",
+        "placed     default/b on n1 again, instead of a",
         f"leaving    default/b on n1 leaves in 30 s: {why}",
         f"evicted    default/b {evicted}",
         f"loop       Deployment default/web evicted again every 30 s: {why}",
-        "moved      default/c from n1 to n1, instead of b",
+        "placed     default/c on n1 again, instead of b",
         f"leaving    default/c on n1 leaves in 30 s: {why}",
     ]
     (loop,) = state.loops(NOW + 60)
