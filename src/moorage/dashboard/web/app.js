@@ -2,24 +2,30 @@
 import { address } from "./lib/address.js";
 import { answerable, embedded } from "./lib/api.js";
 import { cluster } from "./lib/cluster.js";
-import { isDark, setTheme } from "./lib/colour.js";
+import { isDark, onTheme, setTheme } from "./lib/colour.js";
 import { h, replace, setText } from "./lib/dom.js";
-import { age, count, moment } from "./lib/format.js";
+import { ago, clockMinutes, count, moment, number } from "./lib/format.js";
 import { icon } from "./lib/icons.js";
-import { announce, problem } from "./lib/notice.js";
+import { moments, momentWords, savedNumbers, showMoment } from "./lib/moments.js";
+import { announce, clear, clearPassing, problem } from "./lib/notice.js";
+import { MomentLine } from "./parts/moment-line.js";
+import { podDrawer } from "./parts/pod/drawer.js";
+import { Skeleton } from "./parts/skeleton.js";
 import { loading } from "./parts/states.js";
 import { UnreadLine } from "./parts/unread.js";
 
 /**
  * The views, in the order of the navigation. Each module defines the element `moorage-NAME`; its stylesheet is
  * views/NAME/NAME.css. A view reads `address.params` when it is connected, and its method `addressChanged(params)`,
- * if it has one, is called when they change while it is shown.
+ * if it has one, is called when they change while it is shown. Beside any of them stands the panel of the pod that
+ * the address names as `look`.
  */
 const ALL_VIEWS = {
   plan: { title: "Plan", load: () => import("./views/plan/plan.js"), saved: () => answerable("plan") },
   map: { title: "Map", load: () => import("./views/map/map.js"), saved: () => true },
   pending: { title: "Why pending", load: () => import("./views/pending/pending.js"), saved: () => answerable("pending") },
   slider: { title: "What if", load: () => import("./views/slider/slider.js"), saved: () => Object.keys(embedded.answers).some((key) => key.startsWith("what-if ")) },
+  capacity: { title: "Capacity", load: () => import("./views/capacity/capacity.js") },
   playground: { title: "Playground", load: () => import("./views/playground/playground.js") },
   timeline: { title: "Timeline", load: () => import("./views/timeline/timeline.js"), saved: () => answerable("story", {}) },
   gates: { title: "Gates", load: () => import("./views/gates/gates.js") },
@@ -27,24 +33,32 @@ const ALL_VIEWS = {
 /** A saved page has the views whose answers were saved in it; the plan as a whole is in saved pages only. */
 const VIEWS = Object.fromEntries(Object.entries(ALL_VIEWS).filter(([name, { saved }]) => (embedded ? saved?.() : name !== "plan")));
 const THEMES = ["", "light", "dark"];
-let clearSource = null;
 const STORED = "moorage-theme";
 
 const main = document.getElementById("main");
-const parts = {};
+const parts = { skeleton: new Skeleton() };
 let shown = "";
+let shownParams = "";
+let shownMoment;
 let view = null;
 let first = true;
+let waiting = 0;
 
 function start() {
   setTheme(readTheme());
   buildHeader();
+  onTheme(labelTheme);
+  // Views that fill the window, and what sticks below the header, need its height with all lines that it has now.
+  const top = document.querySelector(".top");
+  new ResizeObserver(() => document.documentElement.style.setProperty("--top", `${top.offsetHeight}px`)).observe(top);
   address.subscribe(route);
   cluster.subscribe(updateSource);
   setInterval(updateSource, 1000);
   updateSource();
   route();
+  podDrawer(main);
   cluster.start();
+  showWaitingPods();
 }
 
 function buildHeader() {
@@ -53,9 +67,12 @@ function buildHeader() {
   );
   parts.state = h("span", { class: "source-state", dataset: { state: "waiting" } });
   parts.name = h("span", { class: "source-name" });
-  parts.detail = h("span", { class: "source-detail" });
+  parts.words = h("span");
+  parts.counts = h("span", { class: "source-counts" });
+  parts.detail = h("span", { class: "source-detail" }, parts.words, parts.counts);
   parts.theme = h("button", { class: "icon-button", type: "button", onclick: nextTheme });
   parts.past = h("p", { class: "past-line", hidden: true });
+  parts.moment = new MomentLine();
   parts.unread = new UnreadLine();
   replace(
     document.getElementById("header"),
@@ -64,6 +81,7 @@ function buildHeader() {
     h("div", { class: "source" }, parts.state, h("span", { class: "source-text" }, parts.name, parts.detail)),
     parts.theme,
     parts.past,
+    parts.moment.element,
     parts.unread.element,
   );
   labelTheme();
@@ -74,24 +92,57 @@ function buildHeader() {
   });
 }
 
+/** The title of the tab: the view, and how many pods wait. */
+function setTitle() {
+  document.title = `${waiting ? `(${number(waiting)}) ` : ""}${wordsOf(shown)} · Moorage`;
+}
+
+/** A view by its title, in a saved page with the moment that it shows. */
+function wordsOf(name) {
+  return [VIEWS[name]?.title, momentWords(name)].filter(Boolean).join(", ");
+}
+
+/** A saved page says its numbers beside what they are of. */
+async function showWaitingPods() {
+  const link = document.querySelector('.nav-link[data-view="pending"]');
+  if (embedded || !link) return;
+  const { showWaiting } = await import("./parts/start/badge.js");
+  showWaiting(link, (pods) => {
+    waiting = pods;
+    setTitle();
+  });
+}
+
 async function route() {
   const wanted = Object.hasOwn(VIEWS, address.view) ? address.view : startView();
   for (const link of document.querySelectorAll(".nav-link")) {
+    if (embedded) link.setAttribute("href", address.href(link.dataset.view));
     if (link.dataset.view === wanted) {
       link.setAttribute("aria-current", "page");
       link.scrollIntoView({ block: "nearest", inline: "nearest" });
     } else link.removeAttribute("aria-current");
   }
-  if (wanted === shown) {
-    view?.addressChanged?.(address.params);
+  const moment = showMoment(wanted, address.params.moment);
+  parts.moment.show(wanted, moment);
+  const { look, ...params } = address.params;
+  const own = JSON.stringify(params);
+  const stays = wanted === shown;
+  if (stays && moment?.id === shownMoment) {
+    // A pod that is looked at is no matter of the view's.
+    if (own !== shownParams) view?.addressChanged?.(address.params);
+    shownParams = own;
     return;
   }
+  shownParams = own;
+  shownMoment = moment?.id;
   shown = wanted;
   view = null;
   address.view = wanted;
   const { title, load } = VIEWS[wanted];
-  document.title = `${title} · Moorage`;
-  replace(main, loading(`Opening ${title}`));
+  const words = wordsOf(wanted);
+  setTitle();
+  clearPassing();
+  replace(main, cluster.loaded || embedded ? loading(`Opening ${title}`) : parts.skeleton.element);
   try {
     await Promise.all([load(), stylesheet(wanted)]);
   } catch (error) {
@@ -99,18 +150,19 @@ async function route() {
     if (shown === wanted) {
       shown = "";
       replace(main);
-      problem("view", `${title} could not be opened: reload the page.`);
+      problem("view", `${title} could not be opened. Reload the page.`);
     }
     return;
   }
+  await cluster.ready;
   if (shown !== wanted) return;
   view = document.createElement(`moorage-${wanted}`);
   view.classList.add("view");
   replace(main, view);
   if (!first) {
-    announce(`${title} is shown`);
-    main.focus({ preventScroll: true });
-    scrollTo(0, 0);
+    announce(`${words} is shown`);
+    if (!look && !stays) main.focus({ preventScroll: true });
+    if (!stays) scrollTo(0, 0);
   }
   first = false;
 }
@@ -134,17 +186,16 @@ function stylesheet(name) {
 
 function updateSource() {
   const { source, loaded, past } = cluster;
-  const [state, word] = connection();
+  const [state, words] = connection();
   parts.state.dataset.state = state;
   setText(parts.name, source.context || source.name || "Moorage");
-  setText(parts.detail, loaded ? `${word} · ${count(cluster.nodes.size, "node")} · ${count(cluster.pods.size, "pod")}` : word);
+  setText(parts.words, moments.length ? `${savedNumbers()} · ${words}` : words);
+  setText(parts.counts, loaded && !moments.length ? ` · ${count(cluster.nodes.size, "node")} · ${count(cluster.pods.size, "pod")}` : "");
   parts.name.title = source.name;
-  if (source.problem) {
-    clearSource = problem("source", source.problem, { stay: true });
-  } else if (clearSource) {
-    clearSource();
-    clearSource = null;
-  }
+  parts.detail.title = parts.detail.textContent;
+  parts.skeleton.show(cluster);
+  if (source.problem) problem("source", source.problem, { stay: true, command: source.command });
+  else clear("source");
   parts.unread.show(source);
   parts.past.hidden = past == null;
   if (past != null && parts.past.dataset.past !== past) {
@@ -157,15 +208,16 @@ function updateSource() {
   }
 }
 
+/** What the dot looks like, and how up to date the page is. */
 function connection() {
-  const { source, loaded, streaming, past } = cluster;
-  if (embedded) return ["saved", source.time ? `saved ${moment(source.time)}` : "saved page"];
-  if (past != null) return ["saved", `as of ${past}`];
-  if (!loaded) return ["waiting", "connecting"];
-  if (!streaming) return ["lost", "connection lost"];
-  if (source.kind === "files") return ["files", "manifests"];
-  if (!source.connected) return ["lost", `cluster does not answer${source.time ? ` for ${age(source.time)}` : ""}`];
-  return ["live", "live"];
+  const { source, loaded, streaming, past, progress } = cluster;
+  if (embedded) return ["saved", source.time ? `Saved ${moment(source.time)}` : "Saved page"];
+  if (past != null) return ["saved", `As of ${past}`];
+  if (!loaded) return ["waiting", progress ? "Reading the cluster" : "Connecting"];
+  if (!streaming) return ["lost", "Connection lost"];
+  if (!source.connected) return ["lost", source.kind === "files" ? "Files cannot be read" : `Cluster stopped answering ${ago(source.time)}`];
+  if (source.kind === "files") return ["files", `From files, read ${ago(source.time)}`];
+  return ["live", cluster.changed ? `Up to date; last change ${ago(cluster.changed)}` : `Up to date; no change since ${clockMinutes(cluster.since)}`];
 }
 
 function readTheme() {
@@ -188,7 +240,6 @@ function nextTheme() {
   } catch {
     // The choice then lasts as long as the page.
   }
-  labelTheme();
   announce(`Theme: ${isDark() ? "dark" : "light"}`);
 }
 

@@ -16,7 +16,8 @@ export const address = {
 
   href(view, params = {}) {
     const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(params)) {
+    // Which moment of a saved page is looked at holds for all its views.
+    for (const [name, value] of Object.entries({ moment: address.params.moment, ...params })) {
       if (value != null && value !== "" && value !== false) query.set(name, value === true ? "1" : String(value));
     }
     const text = query.toString();

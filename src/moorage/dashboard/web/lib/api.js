@@ -7,13 +7,14 @@
  *
  * All three throw a `Problem` whose message is one sentence for the reader (`.status` has the HTTP status).
  * An aborted `signal` throws an AbortError: `isAbort(error)`.
- * `embedded` is null on a server, else {state, answers, view}; `answerable(question, args)` says whether an answer
- * can be had, and `NOT_HERE` why not.
+ * `embedded` is null on a server, else {state, answers, view, moments, moment}: answers of the moment that is shown
+ * (lib/moments.js) come first. `answerable(question, args)` says whether an answer can be had, and `NOT_HERE` why not.
  */
+import { questionWaits, showProgress } from "./waiting.js";
 
 export const NOT_HERE = "This is a saved page: only the answers that were saved in it can be shown.";
-const GONE = "The dashboard's server does not answer. Is `moorage dashboard` still running?";
-const ENDED = "The session has ended: open the address that `moorage dashboard` printed once more.";
+const GONE = "The dashboard does not answer. Is `moorage dashboard` still running?";
+const ENDED = "The dashboard was restarted. Open the new address that it has printed in its terminal.";
 
 export class Problem extends Error {
   constructor(message, status = 0) {
@@ -42,22 +43,30 @@ export function canonical(value) {
 }
 
 export function answerable(question, args = {}) {
-  return !embedded || Object.hasOwn(embedded.answers, `${question} ${canonical(args)}`);
+  return !embedded || saved(`${question} ${canonical(args)}`) !== undefined;
 }
 
 export async function ask(question, args = {}, { onpart, signal } = {}) {
   if (embedded) return recall(`${question} ${canonical(args)}`, onpart);
-  const response = await request(`/api/ask/${encodeURIComponent(question)}`, post(args, signal));
+  const answered = questionWaits(() => getJSON("/api/status"));
   const parts = [];
-  let last = null;
-  for await (const line of lines(response)) {
-    const part = parse(line);
-    if (part.error) throw new Problem(part.error, part.status ?? 422);
-    parts.push(part);
-    last = part;
-    onpart?.(part);
+  try {
+    const response = await request(`/api/ask/${encodeURIComponent(question)}`, post(args, signal));
+    for await (const line of lines(response)) {
+      const part = parse(line);
+      if (part.progress) {
+        showProgress(part.progress);
+        continue;
+      }
+      answered();
+      if (part.error) throw new Problem(part.error, part.status ?? 422);
+      parts.push(part);
+      onpart?.(part);
+    }
+  } finally {
+    answered();
   }
-  if (!last?.done) throw new Problem("The answer broke off: ask again.");
+  if (!parts.at(-1)?.done) throw new Problem("The answer broke off. Try again.");
   return parts;
 }
 
@@ -107,7 +116,7 @@ async function reason(response) {
     // Not JSON: the first line of the text is the best there is.
   }
   const line = text.split("\n", 1)[0].slice(0, 300);
-  return line || `The server answered ${response.status}.`;
+  return line || `The dashboard answered with an error (${response.status}).`;
 }
 
 async function* lines(response) {
@@ -138,13 +147,13 @@ function parse(text) {
   try {
     return JSON.parse(text);
   } catch {
-    throw new Problem("The server's answer could not be read: reload the page.");
+    throw new Problem("The dashboard's answer could not be read. Reload the page.", 200);
   }
 }
 
 async function recall(key, onpart) {
-  if (!Object.hasOwn(embedded.answers, key)) throw new Problem(NOT_HERE);
-  const parts = embedded.answers[key];
+  const parts = saved(key);
+  if (parts === undefined) throw new Problem(NOT_HERE);
   for (const part of parts) {
     if (part.error) throw new Problem(part.error);
     onpart?.(part);
@@ -152,9 +161,14 @@ async function recall(key, onpart) {
   return parts;
 }
 
+function saved(key) {
+  const own = [embedded.moment?.answers ?? {}, embedded.answers].find((answers) => Object.hasOwn(answers, key));
+  return own?.[key];
+}
+
 function readEmbedded() {
   const element = document.getElementById("embedded");
   if (!element) return null;
   const read = JSON.parse(element.textContent);
-  return { state: read.state ?? null, answers: read.answers ?? {}, view: read.view ?? "" };
+  return { state: read.state ?? null, answers: read.answers ?? {}, view: read.view ?? "", moments: read.moments ?? [], moment: null };
 }

@@ -2,12 +2,16 @@
  * Holds the cluster as the server last told it, and tells views what changed, at most once per animation frame.
  *
  *   cluster.nodes      Map name → row of /api/state (with `pods`: Set of keys of the pods on it)
- *   cluster.pods       Map "ns/name" → {key, workload, node, phase, deadline}; workload "" and node "" where there is none;
- *                      deadline [due, because] of a pod that a taint evicts: see deadlineText
+ *   cluster.pods       Map "ns/name" → {key, workload, node, phase, labels, deadline}; workload "" and node "" where there is none;
+ *                      labels "app=web,tier=front"; deadline [due, because] of a pod that a taint evicts: see deadlineText
  *   cluster.workloads  Map workload → number of its pods
  *   cluster.happenings the last 2,000, newest last: [time, kind, subject, workload, detail]
- *   cluster.names      well-known names: {effects, deviceEffects, evicting, hostname, pools, deadlines}
+ *   cluster.names      well-known names: {effects, deviceEffects, evicting, hostname, pools, zone, controlPlane, pressures, deadlines}
  *   cluster.source, cluster.changes, cluster.seq, cluster.loaded, cluster.past (null, or the moment looked at)
+ *   cluster.changed    when something last changed, in seconds since 1970; 0 if nothing has since cluster.since
+ *   cluster.progress   what the server does before there is anything to show: {phase, done, total}
+ *   cluster.answers    whether what is shown is how the cluster is now (or was, in a saved page or a past moment)
+ *   asOf()             "as of 14:03, before the connection was lost" where it does not answer; else ""
  *   const stop = cluster.subscribe((change) => …)
  *     change = {all, source, nodes: Set of names (changed, new or gone), pods: Map key → node it was on before
  *               ("" not on any, undefined: new), happenings: [new ones]}; `all` means: everything may differ
@@ -16,16 +20,19 @@
  *   cluster.step(delta, "14:03:12")   go on from there by a change, as the stream has them
  */
 import { embedded, getJSON } from "./api.js";
+import { clockMinutes } from "./format.js";
 import { clear, problem } from "./notice.js";
+import { connect } from "./stream/connection.js";
 
 const HAPPENINGS = 2000;
-const WAITS = [0.5, 1, 2, 4, 8, 10];
+const RETRY_SECONDS = [1, 2, 4, 8, 10];
+const PROGRESS_MILLISECONDS = 400;
 const subscribers = new Set();
-let stream = null;
 let attempts = 0;
 let timer = 0;
 let frame = 0;
 let loading = null;
+let lostAt = 0;
 let change = freshChange();
 let settle;
 
@@ -36,12 +43,21 @@ export const cluster = {
   happenings: [],
   source: { kind: "", name: "", context: "", connected: false, problem: "", time: 0 },
   changes: { allowed: false, dryRun: false },
-  names: { effects: [], deviceEffects: [], evicting: "", hostname: "", pools: [], deadlines: { atOnce: "", now: "", in: "" } },
+  names: { effects: [], deviceEffects: [], evicting: "", hostname: "", pools: [], zone: "", controlPlane: "", pressures: {}, deadlines: { atOnce: "", now: "", in: "" } },
+  command: "moorage dashboard",
+  progress: null,
   seq: 0,
+  changed: 0,
+  since: 0,
   loaded: false,
   past: null,
   streaming: false,
   ready: new Promise((resolve) => (settle = resolve)),
+
+  get answers() {
+    if (embedded || cluster.past != null) return true;
+    return cluster.loaded && cluster.streaming && cluster.source.connected;
+  },
 
   subscribe(reader) {
     subscribers.add(reader);
@@ -56,16 +72,20 @@ export const cluster = {
 
   start() {
     if (embedded) {
-      take(embedded.state ?? {});
+      if (!cluster.loaded) take(embedded.state ?? {});
       return Promise.resolve();
     }
     return cluster.reload();
   },
 
+  /** Shows another moment of a saved page. */
+  swap(state) {
+    take({ ...embedded.state, ...state, source: { ...embedded.state.source, ...state?.source } });
+  },
+
   show(state, label) {
     cluster.past = label;
-    stream?.close();
-    stream = null;
+    connection.rest();
     clearTimeout(timer);
     take(state);
   },
@@ -89,67 +109,82 @@ export const cluster = {
 export function deadlineText(pod) {
   if (!pod?.deadline) return "";
   const [due, because] = pod.deadline;
-  const now = cluster.source.kind !== "live" ? 0 : cluster.past == null ? Date.now() / 1000 : cluster.source.time;
+  const now = cluster.source.elapsed ?? (cluster.source.kind !== "live" ? 0 : cluster.past == null ? Date.now() / 1000 : cluster.source.time);
   const left = Math.round(due - now);
   const { atOnce, now: leaves, in: later } = cluster.names.deadlines;
   const form = due < 0 ? atOnce : left > 0 ? later : leaves;
   return form.replace("{seconds}", left.toLocaleString("en-US")).replace("{because}", () => because);
 }
 
+/** How old what is shown is, where the cluster or the dashboard does not answer: "as of 14:03, before the connection was lost". */
+export function asOf() {
+  if (cluster.answers || !cluster.loaded) return "";
+  const since = cluster.streaming ? cluster.source.time : lostAt;
+  return `as of ${clockMinutes(since)}, before the connection was lost`;
+}
+
+const connection = connect({ hear, seq: () => cluster.seq });
+
 async function load() {
   clearTimeout(timer);
-  stream?.close();
-  stream = null;
   try {
+    if (!cluster.loaded) await started();
     const state = await getJSON("/api/state");
     if (cluster.past != null) return;
     take(state);
     attempts = 0;
-    clear("state");
-    follow();
+    regained();
+    connection.look();
   } catch (error) {
-    cluster.streaming = false;
-    tellSource();
-    retry(error.message);
+    attempts += 1;
+    cluster.progress = null;
+    lost(error.status, error.message);
+    timer = setTimeout(cluster.reload, RETRY_SECONDS[Math.min(attempts, RETRY_SECONDS.length) - 1] * 1000);
   }
 }
 
-function follow() {
-  stream?.close();
-  const mine = new EventSource(`/api/changes?after=${cluster.seq}`);
-  stream = mine;
-  mine.addEventListener("open", () => {
-    attempts = 0;
-    cluster.streaming = true;
-    clear("state");
+/** Waits until the server has read the cluster, and says how far it is. */
+async function started() {
+  for (;;) {
+    const { ready, progress } = await getJSON("/api/status");
+    if (attempts) clear("state");
+    cluster.progress = ready ? { phase: "Loading the cluster", done: 0, total: 0 } : progress;
     tellSource();
-  });
-  mine.addEventListener("delta", (event) => apply(JSON.parse(event.data)));
-  mine.addEventListener("source", (event) => {
-    cluster.source = { ...cluster.source, ...JSON.parse(event.data) };
-    tellSource();
-  });
-  mine.addEventListener("reload", () => cluster.reload());
-  mine.addEventListener("error", () => {
-    if (stream !== mine) return;
-    mine.close();
-    stream = null;
-    cluster.streaming = false;
-    tellSource();
-    retry("");
-  });
+    if (ready) return;
+    await new Promise((resolve) => setTimeout(resolve, PROGRESS_MILLISECONDS));
+  }
 }
 
-/** Tries again, each time a little later: first only the stream, then the whole state. */
-function retry(reason) {
-  const seconds = WAITS[Math.min(attempts, WAITS.length - 1)];
-  attempts += 1;
-  if (reason || attempts > 1) {
-    const text = reason || "The connection to the dashboard's server was lost.";
-    problem("state", `${text} Trying again every few seconds.`, { stay: true });
+function hear({ kind, seq, data, attempts: failures, status }) {
+  if (kind === "open") regained();
+  else if (kind === "lost") lost(status, "", failures);
+  else if (kind === "reload") cluster.reload();
+  else if (kind === "source") {
+    cluster.source = { ...cluster.source, ...JSON.parse(data) };
+    tellSource();
+  } else if (kind === "delta" && seq > cluster.seq) apply(JSON.parse(data));
+}
+
+function regained() {
+  cluster.streaming = true;
+  clear("state");
+  tellSource();
+}
+
+/** Says that the dashboard's server does not answer, unless it was only a moment. */
+function lost(status, text, failures = attempts + 1) {
+  if (cluster.streaming || !lostAt) lostAt = Date.now() / 1000;
+  cluster.streaming = false;
+  tellSource();
+  if (failures < 2) return;
+  const options = { stay: true };
+  let words = text || `The dashboard answers with an error (${status}). Its terminal says more.`;
+  if (status === 401) words = "The dashboard was restarted. Open the new address that it has printed in its terminal.";
+  else if (!status) {
+    words = "The dashboard does not answer. The page tries again every few seconds. If it was stopped, start it again:";
+    options.command = cluster.command;
   }
-  clearTimeout(timer);
-  timer = setTimeout(() => (attempts > 1 || !cluster.loaded ? cluster.reload() : follow()), seconds * 1000);
+  problem("state", words, options);
 }
 
 function take(state) {
@@ -157,12 +192,12 @@ function take(state) {
   cluster.pods.clear();
   cluster.workloads.clear();
   for (const row of state.nodes ?? []) cluster.nodes.set(row.name, { ...row, pods: new Set() });
-  const pods = state.pods ?? { workloads: [], nodes: [], rows: [] };
+  const pods = state.pods ?? { workloads: [], nodes: [], labels: [], rows: [] };
   // By index, not by name: of 50,000 pods each look-up counts before the first paint.
   const places = pods.nodes.map((name) => cluster.nodes.get(name)?.pods);
   const counts = new Uint32Array(pods.workloads.length);
-  for (const [key, workload, node, phase, deadline] of pods.rows) {
-    cluster.pods.set(key, { key, workload: pods.workloads[workload] ?? "", node: pods.nodes[node] ?? "", phase, deadline });
+  for (const [key, workload, node, phase, labels, deadline] of pods.rows) {
+    cluster.pods.set(key, { key, workload: pods.workloads[workload] ?? "", node: pods.nodes[node] ?? "", phase, labels: pods.labels?.[labels] ?? "", deadline });
     places[node]?.add(key);
     if (workload >= 0) counts[workload] += 1;
   }
@@ -170,6 +205,9 @@ function take(state) {
   cluster.happenings = (state.happenings ?? []).slice(-HAPPENINGS);
   cluster.source = { ...cluster.source, ...state.source };
   cluster.changes = { ...cluster.changes, ...state.changes };
+  cluster.command = state.command || cluster.command;
+  cluster.changed = state.changed ?? 0;
+  cluster.since = state.since ?? 0;
   cluster.names = { ...cluster.names, ...state.names };
   cluster.seq = state.seq ?? 0;
   cluster.loaded = true;
@@ -188,10 +226,11 @@ function apply(delta) {
     cluster.nodes.delete(name);
     change.nodes.add(name);
   }
-  for (const [key, workload, node, phase, deadline] of delta.pods ?? []) {
+  for (const [key, workload, node, phase, deadline, labels] of delta.pods ?? []) {
     remember(key);
-    dropPod(key);
-    putPod(key, workload ?? "", node ?? "", phase, deadline ?? undefined);
+    const before = dropPod(key);
+    // Labels that did not change are not told again.
+    putPod({ key, workload: workload ?? "", node: node ?? "", phase, labels: labels ?? before?.labels ?? "", deadline: deadline ?? undefined });
   }
   for (const key of delta.podsGone ?? []) {
     remember(key);
@@ -204,7 +243,7 @@ function apply(delta) {
     if (cluster.happenings.length > HAPPENINGS * 1.5) cluster.happenings = cluster.happenings.slice(-HAPPENINGS);
   }
   cluster.seq = delta.seq ?? cluster.seq;
-  if (delta.time) cluster.source.time = delta.time;
+  if (delta.time) cluster.changed = cluster.source.time = delta.time;
   notify();
 }
 
@@ -212,20 +251,22 @@ function remember(key) {
   if (!change.pods.has(key)) change.pods.set(key, cluster.pods.get(key)?.node);
 }
 
-function putPod(key, workload, node, phase, deadline) {
-  cluster.pods.set(key, { key, workload, node, phase, deadline });
+function putPod(pod) {
+  const { key, workload, node } = pod;
+  cluster.pods.set(key, pod);
   if (node) cluster.nodes.get(node)?.pods.add(key);
   if (workload) cluster.workloads.set(workload, (cluster.workloads.get(workload) ?? 0) + 1);
 }
 
 function dropPod(key) {
   const pod = cluster.pods.get(key);
-  if (!pod) return;
+  if (!pod) return undefined;
   cluster.pods.delete(key);
   cluster.nodes.get(pod.node)?.pods.delete(key);
   const rest = (cluster.workloads.get(pod.workload) ?? 0) - 1;
   if (rest > 0) cluster.workloads.set(pod.workload, rest);
   else cluster.workloads.delete(pod.workload);
+  return pod;
 }
 
 /** A node that came back: its pods may have been told before it. */

@@ -1,13 +1,18 @@
 /** Writes quantities, durations, times and counts the way Kubernetes engineers do. */
 
+import { embedded } from "./api.js";
+
+const SAVED = embedded?.state?.source?.time;
 const BINARY = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const NUMBERS = new Intl.NumberFormat("en-US");
-const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const CLOCK = once(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" }));
+const MINUTES = once(() => new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" }));
+const DAY = once(() => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" }));
 
 /** 1234 → "1,234". */
 export function number(value) {
-  return NUMBERS.format(value);
+  // Most numbers are small, and some views write hundreds of them several times a second.
+  return Number.isInteger(value) && value >= 0 && value < 1000 ? String(value) : NUMBERS.format(value);
 }
 
 /** (1, "node") → "1 node", (2, "node") → "2 nodes"; a third argument is an irregular plural. */
@@ -65,8 +70,8 @@ export function seconds(time) {
   return typeof time === "number" ? time : Date.parse(time ?? "") / 1000;
 }
 
-/** How long ago a time was: "3m12s". */
-export function age(time, now = Date.now() / 1000) {
+/** How long ago a time was: "3m12s"; on a saved page, how long before it was saved. */
+export function age(time, now = SAVED ?? Date.now() / 1000) {
   const then = seconds(time);
   return Number.isFinite(then) ? duration(Math.max(0, Math.floor(now - then))) : "–";
 }
@@ -74,13 +79,29 @@ export function age(time, now = Date.now() / 1000) {
 /** A time as "14:03:11". */
 export function clock(time) {
   const then = seconds(time);
-  return Number.isFinite(then) ? CLOCK.format(then * 1000) : "–";
+  return Number.isFinite(then) ? CLOCK().format(then * 1000) : "–";
+}
+
+/** A time as "14:03". */
+export function clockMinutes(time) {
+  const then = seconds(time);
+  return Number.isFinite(then) ? MINUTES().format(then * 1000) : "–";
+}
+
+/** How long ago a time was, as people say it: "just now", "40 s ago", "2 min ago", "3 h ago", "2 days ago". */
+export function ago(time, now = Date.now() / 1000) {
+  const rest = Math.floor(now - seconds(time));
+  if (!Number.isFinite(rest)) return "–";
+  if (rest < 5) return "just now";
+  if (rest < 60) return `${rest} s ago`;
+  if (rest < 3600) return `${Math.floor(rest / 60)} min ago`;
+  return rest < 86400 ? `${Math.floor(rest / 3600)} h ago` : `${count(Math.floor(rest / 86400), "day")} ago`;
 }
 
 /** A time as "17 Nov 2026 14:03:11". */
 export function moment(time) {
   const then = seconds(time);
-  return Number.isFinite(then) ? `${DAY.format(then * 1000)} ${CLOCK.format(then * 1000)}` : "–";
+  return Number.isFinite(then) ? `${DAY().format(then * 1000)} ${CLOCK().format(then * 1000)}` : "–";
 }
 
 /** A taint as kubectl writes it: key=value:Effect. */
@@ -90,6 +111,12 @@ export function taint({ key, value, effect }) {
 
 /** Compares as people read: "n2" before "n10". */
 export const natural = new Intl.Collator("en", { numeric: true }).compare;
+
+/** Formats of times take milliseconds to make: each is made when it is first used, not before the first paint. */
+function once(make) {
+  let format;
+  return () => (format ??= make());
+}
 
 function trim(value) {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;

@@ -7,6 +7,7 @@ const PATHS = {
   map: "M4 4h6v6H4zM14 4h6v6h-6zM4 14h6v6H4zM14 14h6v6h-6z",
   pending: "M12 3a9 9 0 1 1 0 18a9 9 0 1 1 0-18M12 7.500V12l3 2",
   slider: "M4 7h9M17 7h3M4 17h3M11 17h9M15 4.500v5M9 14.500v5",
+  capacity: "M4 20h16M4 20V4M7 16h4v-5h4V7h4",
   playground: "M8 7l-5 5 5 5M16 7l5 5-5 5M13.500 5l-3 14",
   timeline: "M4 6h8M8 12h10M6 18h7M4 3v18",
   gates: "M5 20V9a7 7 0 0 1 14 0v11M9 20v-9M12 20V9.500M15 20v-9M3 20h18",

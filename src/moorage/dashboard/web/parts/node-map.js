@@ -5,46 +5,56 @@
  *   map.group = "zone";              "none", "zone", "pool", "version", "label:KEY", "taint:KEY"
  *   map.colouring = "resource:cpu";  "none", "resource:NAME", "device:DRIVER", "taint:KEY", "version", "label:KEY",
  *                                    "workload:KIND namespace/name"
- *   map.search = "zone=a gpu";       others are dimmed; event "found" has detail {nodes, pods}
+ *   map.dotsBy = "workload";         "workload", "namespace", "none"
+ *   map.search = "zone=a gpu";       others are dimmed; event "found" has detail {nodes, pods, text: what was understood}
+ *   map.groupLinks = ({name, nodes}) => [{text, href}]            what the name of a group leads to
  *   map.addEventListener("open", (event) => event.detail.node)    click or Enter on a tile
+ *   map.addEventListener("grouped", (event) => event.detail.groups)    the number of groups, after each layout
  *   map.focusNode("n1"); map.zoom(2); map.fit()
  *
  *   map.setOverlay({leaving: Map(pod key → seconds until eviction), landing: Map(pod key → node name),
- *                   pending: Set(pod keys that would be on no node), nodes: Map(node name → {value})})
- *     paints what would happen over what is: dots that leave are hollow and red, where they land is a green dot, those
- *     that find no node join the strip at the bottom; `nodes` are framed, and with a colouring "taint:KEY" or
+ *                   pending: Set(pod keys that would be on no node), nodes: Map(node name → {value, isNew, isGone}),
+ *                   anyway: Map(pod key → seconds until it leaves without any change), added: [rows of nodes that there would be]})
+ *     paints what would happen over what is: dots that leave are hollow and red, those that leave anyway hollow and grey, where
+ *     pods land is a green dot, those that find no node join the line below the map; `nodes` are framed, and with a colouring "taint:KEY" or
  *     "label:KEY" those with a `value` take its colour (null: it would be gone). Every member may be left out. Dots that are new in the overlay
  *     fly once. map.setOverlay(null) shows the cluster as it is.
  *
- * It follows `cluster` by itself. Keys: arrows move between tiles, Enter opens, + − 0 zoom, Shift and arrows pan.
+ * It follows `cluster` by itself. Dots and names of pods open the panel of the pod. Keys: parts/map/pointing.js.
  */
 import { cluster } from "../lib/cluster.js";
 import { onTheme } from "../lib/colour.js";
-import { perFrame, replace, setText } from "../lib/dom.js";
+import { perFrame, replace } from "../lib/dom.js";
 import { count, natural } from "../lib/format.js";
 import { known, reading } from "../lib/readings.js";
+import { buildParts, sizeCanvases } from "./map/around/furniture.js";
+import { Heads } from "./map/around/heads.js";
+import { fillLegend } from "./map/around/legend.js";
+import { Tray } from "./map/around/tray.js";
 import { Camera, gestures } from "./map/camera.js";
-import { nodeLines, podLines, sentence } from "./map/describe.js";
-import { Flights } from "./map/paint/flights.js";
-import { buildParts, describeOption, showTip, sizeCanvases, trayText } from "./map/furniture.js";
+import { DotColours } from "./map/dots.js";
 import { grouper, groups } from "./map/grouping.js";
-import { readKey } from "./map/keys.js";
 import { layout } from "./map/layout.js";
-import { fillLegend } from "./map/legend.js";
 import { Marks } from "./map/marks.js";
 import { Model } from "./map/model.js";
-import { makeOverlay, touched } from "./map/overlay.js";
-import { Painter, visible } from "./map/paint/painter.js";
-import { makeScale, split } from "./map/scale.js";
-import { nearest, nodeAt, podAt } from "./map/seek.js";
+import { makeOverlay, placeAdded, touched } from "./map/overlay.js";
+import { Flights } from "./map/paint/flights.js";
+import { Painter } from "./map/paint/painter.js";
+import { anatomy } from "./map/paint/places.js";
 import { Tween } from "./map/paint/tween.js";
+import { Pointing } from "./map/pointing.js";
+import { makeScale, split } from "./map/scale.js";
+import { podBox } from "./map/seek.js";
+import { openPod } from "./pod/link.js";
 
-const TRAY = 46;
 const SLOW = 200;
 
 export class NodeMap extends HTMLElement {
   #model = new Model();
   #marks = new Marks();
+  #dots = new DotColours();
+  #heads = new Heads();
+  #tray = new Tray();
   #group = "zone";
   #colouring = "resource:cpu";
   #search = "";
@@ -57,8 +67,8 @@ export class NodeMap extends HTMLElement {
   #dirty = new Set();
   #slowTimer = 0;
   #tween = null;
-  #current = -1;
-  #hovered = -1;
+  #level = 0;
+  #box = null;
   #drawn = false;
   #stops = [];
   #frame = perFrame(() => this.#draw());
@@ -67,6 +77,7 @@ export class NodeMap extends HTMLElement {
   #parts = {};
   #painter = null;
   #flights = null;
+  #pointing = null;
 
   connectedCallback() {
     if (!this.#parts.surface) this.#build();
@@ -113,6 +124,20 @@ export class NodeMap extends HTMLElement {
     return this.#colouring;
   }
 
+  set dotsBy(by) {
+    if (by === this.#dots.by) return;
+    this.#dots.by = by;
+    this.#remark();
+  }
+
+  get dotsBy() {
+    return this.#dots.by;
+  }
+
+  set groupLinks(links) {
+    this.#heads.links = links;
+  }
+
   set search(text) {
     if (text === this.#search) return;
     this.#search = text;
@@ -121,14 +146,21 @@ export class NodeMap extends HTMLElement {
 
   setOverlay(overlay) {
     const before = this.#scene?.overlay ?? null;
+    const earlier = this.#given;
     this.#given = overlay;
     if (!this.#scene) return;
+    if (placeAdded(this.#model, overlay?.added, earlier?.added, cluster)) {
+      this.#order = [];
+      this.#need.layout = true;
+      this.#remark();
+      return;
+    }
     const next = makeOverlay(overlay, this.#model, before);
     this.#scene.overlay = next;
     this.#flights.rehearse(this.#scene, next?.moves ?? []);
     this.#rescale();
     for (const one of [before, next]) for (const node of touched(one, this.#model)) this.#dirty.add(node);
-    this.#tellTray();
+    this.#tray.show(this.#scene);
     this.#need.names = true;
     this.#frame();
   }
@@ -144,36 +176,54 @@ export class NodeMap extends HTMLElement {
   focusNode(name) {
     const number = this.#model.numbers.get(name);
     if (number === undefined || !this.#scene) return;
-    this.#point(number);
+    this.#pointing.point(number);
     this.#parts.list.focus();
   }
 
-  /** For tests and measurements: where the tile of a node is on the page, {x, y, size} in CSS pixels. */
+  /** For tests and measurements: where the tile of a node is on the page, {x, y, width, height} in CSS pixels. */
   tile(name) {
     const number = this.#model.numbers.get(name);
     if (number === undefined || !this.#scene) return null;
     const { place } = this.#scene;
     const box = this.#parts.surface.getBoundingClientRect();
     const { k, x, y } = this.#camera;
-    return { x: box.left + place.x[number] * k + x, y: box.top + place.y[number] * k + y, size: place.pitch * k };
+    return { x: box.left + place.x[number] * k + x, y: box.top + place.y[number] * k + y, width: place.wide * k, height: place.tall * k };
+  }
+
+  /** For tests: where the dot of a pod is on the page, {x, y, w, h} in CSS pixels. */
+  dot(key) {
+    const number = this.#model.podNumbers.get(key);
+    const found = number === undefined || !this.#scene ? null : podBox(this.#scene, number);
+    const box = this.#parts.surface.getBoundingClientRect();
+    return found && { ...found, x: box.left + found.x, y: box.top + found.y };
   }
 
   #build() {
-    const p = buildParts({
-      onkey: (event) => this.#key(event),
-      onfocus: () => this.#focused(),
+    const p = buildParts(this.#heads.element, {
+      onkey: (event) => this.#pointing.key(event),
+      onfocus: () => this.#pointing.focus(),
       zoom: (factor) => this.zoom(factor),
       fit: () => this.fit(),
     });
     this.#parts = p;
-    replace(this, p.surface, p.foot);
+    replace(this, p.surface, this.#tray.element, p.foot);
     this.#painter = new Painter(p.base, p.labels);
     this.#flights = new Flights(p.top);
-    gestures(p.list, this.#camera, {
-      onclick: (x, y) => this.#clicked(x, y),
-      onhover: (x, y, event) => this.#hover(x, y, event),
-      onleave: () => this.#unhover(),
+    this.#pointing = new Pointing({
+      scene: () => this.#scene,
+      order: () => this.#order,
+      parts: p,
+      camera: this.#camera,
+      frame: () => this.#frame(),
+      openNode: (node) => this.dispatchEvent(new CustomEvent("open", { detail: { node } })),
+      openPod,
     });
+    gestures(p.list, this.#camera, {
+      onclick: (x, y, event) => this.#pointing.click(x, y, event),
+      onhover: (x, y, event) => this.#pointing.hover(x, y, event),
+      onleave: () => this.#pointing.leave(),
+    });
+    p.list.addEventListener("pointerdown", () => this.#heads.close());
   }
 
   #resize() {
@@ -189,13 +239,16 @@ export class NodeMap extends HTMLElement {
       const side = this.#model.side;
       const { nodes, moved, relayout } = this.#model.update(change, cluster);
       this.#marks.some(this.#model, change.pods.keys(), nodes);
+      this.#dots.some(this.#model, change.pods.keys());
       for (const node of nodes) this.#dirty.add(node);
       if (relayout) this.#order = [];
       if (relayout) this.#scene.stale = true;
       else this.#flights.start(this.#scene, moved);
       if (side !== this.#model.side) this.#need.all = true;
-      this.#tellTray();
       this.#slowly();
+    } else if (change.source) {
+      this.#tray.show(this.#scene ?? undefined);
+      return;
     } else return;
     this.#frame();
   }
@@ -226,18 +279,25 @@ export class NodeMap extends HTMLElement {
 
   #draw() {
     const need = this.#need;
-    const box = this.#parts.surface.getBoundingClientRect();
-    if (!cluster.loaded || box.width < 40 || box.height < 80) return;
+    if (!cluster.loaded) return;
+    // A new size asks for a new layout: it is not measured for other frames.
+    if (need.load || need.layout || !this.#scene) this.#box = this.#parts.surface.getBoundingClientRect();
+    const box = this.#box;
+    if (box.width < 40 || box.height < 80) return;
     if (need.load) this.#load();
     if (need.marks) this.#mark();
     if (need.layout) this.#layout(box);
-    if (need.slow) this.#rescale();
     const scene = this.#scene;
+    const { level } = anatomy(scene);
+    if (need.slow) this.#rescale();
+    else if (level !== this.#level) fillLegend(this.#parts.legend, scene, level > 0);
+    this.#level = level;
     if (this.#tween) {
       scene.place = this.#tween.place();
       need.all = true;
       if (this.#tween.done) this.#tween = null;
     }
+    if (need.all) this.#heads.show(scene);
     if (need.all) this.#painter.all(scene);
     else if (this.#dirty.size) this.#painter.some(scene, this.#dirty);
     if (!this.#drawn) performance.mark("moorage-map");
@@ -245,24 +305,20 @@ export class NodeMap extends HTMLElement {
     if (!need.all && (need.slow || need.names)) this.#painter.names(scene);
     this.#dirty.clear();
     this.#need = {};
-    const outlines = [];
-    if (this.#hovered >= 0) outlines.push([this.#hovered, 1.5, []]);
-    if (this.#current >= 0 && document.activeElement === this.#parts.list) outlines.push([this.#current, 2.5, []]);
-    for (const node of this.#flights.draw(scene, outlines)) this.#dirty.add(node);
+    for (const node of this.#flights.draw(scene, this.#pointing.outlines(scene))) this.#dirty.add(node);
     if (this.#tween) this.#need.all = true;
     if (this.#flights.busy || this.#dirty.size || this.#tween) this.#frame();
   }
 
   #load() {
     if (this.#scene) this.#flights.clear(this.#scene);
-    const current = this.#model.rows[this.#current]?.name;
+    const current = this.#model.rows[this.#pointing.current]?.name;
     this.#model.load(cluster);
-    this.#current = this.#model.numbers.get(current) ?? -1;
-    this.#hovered = -1;
+    placeAdded(this.#model, this.#given?.added, null, cluster);
+    this.#pointing.renumber(this.#model.numbers.get(current) ?? -1);
     this.#order = [];
     this.#mark();
     this.#need.layout = true;
-    this.#tellTray();
   }
 
   #mark() {
@@ -270,6 +326,7 @@ export class NodeMap extends HTMLElement {
     this.#marks.search(this.#search);
     this.#marks.workload = kind === "workload" ? name : "";
     this.#marks.all(this.#model);
+    this.#dots.all(this.#model);
   }
 
   #layout(box) {
@@ -278,22 +335,23 @@ export class NodeMap extends HTMLElement {
     if (!this.#order.length) {
       this.#order = [...model.numbers.values()].sort((a, b) => natural(rows[a].name, rows[b].name));
     }
-    const list = groups(this.#group, rows, this.#order);
     this.#nameOf = grouper(this.#group, this.#order.map((node) => rows[node]));
+    const list = groups(this.#nameOf, rows, this.#order);
     this.#groupNames = rows.map((row) => row && this.#nameOf(row));
     const ratio = Math.min(3, window.devicePixelRatio || 1);
-    const size = { width: Math.round(box.width), height: Math.round(box.height), ratio, tray: TRAY };
-    const place = layout(list, size.width, size.height - TRAY - 4, rows.length);
+    const size = { width: Math.round(box.width), height: Math.round(box.height), ratio };
+    const place = layout(list, size.width, size.height, rows.length);
     sizeCanvases(this.#parts, size);
     const before = this.#scene;
-    this.#camera.bounds({ width: size.width, height: size.height - TRAY }, place);
-    this.#scene = { model, marks: this.#marks, camera: this.#camera, place, size, scale: before?.scale, overlay: null };
+    this.#camera.bounds(size, place);
+    this.#scene = { model, marks: this.#marks, dots: this.#dots, camera: this.#camera, place, size, scale: before?.scale, overlay: null };
     this.#scene.overlay = makeOverlay(this.#given, model, before?.overlay);
-    this.#tellTray();
     this.#tween = Tween.between(before, this.#scene);
     this.#rescale();
     this.#need.all = true;
+    this.#need.slow = false;
     this.#parts.list.dataset.groups = String(place.boxes.length);
+    this.dispatchEvent(new CustomEvent("grouped", { detail: { groups: new Set(this.#groupNames.filter((name) => name !== null)).size } }));
   }
 
   #rescale() {
@@ -303,10 +361,12 @@ export class NodeMap extends HTMLElement {
     scene.scale = makeScale(this.#colouring, this.#model, scene.overlay?.nodes, (texts) => this.#read(texts));
     const { codes } = scene.scale;
     for (let node = 0; node < codes.length; node += 1) if (codes[node] !== before?.codes[node]) this.#dirty.add(node);
-    fillLegend(this.#parts.legend, scene.scale, this.#model);
+    if (this.#dots.later(this.#model) || this.#model.measure()) this.#need.all = true;
+    fillLegend(this.#parts.legend, scene, anatomy(scene).level > 0);
+    this.#tray.show(scene);
     const total = this.#model.numbers.size;
     this.#parts.list.setAttribute("aria-label", `${count(total, "node")} by ${scene.scale.title || "group"}`);
-    this.#describe();
+    this.#pointing.describe();
     if (this.#marks.searching || this.#search === "") this.#tellFound();
   }
 
@@ -319,114 +379,14 @@ export class NodeMap extends HTMLElement {
 
   #tellFound() {
     const [nodes, pods] = this.#marks.searching ? this.#marks.counts(this.#model) : [0, 0];
-    this.dispatchEvent(new CustomEvent("found", { detail: { nodes, pods, searching: this.#marks.searching } }));
-  }
-
-  #tellTray() {
-    const stranded = this.#scene?.overlay?.stranded.length ?? 0;
-    let waiting = 0;
-    for (const pod of this.#model.tray) if (pod >= 0) waiting += 1;
-    setText(this.#parts.tray, trayText(waiting, stranded, this.#model.astray));
+    this.dispatchEvent(new CustomEvent("found", { detail: { nodes, pods, searching: this.#marks.searching, text: this.#marks.understood(this.#model) } }));
   }
 
   #moved() {
     this.#need.all = true;
     this.#parts.list.classList.toggle("zoomed", this.#camera.pannable);
-    this.#unhover();
+    this.#pointing.leave();
     this.#frame();
-  }
-
-  #clicked(x, y) {
-    const node = this.#scene ? nodeAt(this.#scene, x, y) : -1;
-    if (node < 0) return;
-    this.#current = node;
-    this.#open();
-  }
-
-  #open() {
-    const row = this.#model.rows[this.#current];
-    if (row) this.dispatchEvent(new CustomEvent("open", { detail: { node: row.name } }));
-  }
-
-  #hover(x, y, event) {
-    if (!this.#scene || event.pointerType === "touch") return;
-    const node = nodeAt(this.#scene, x, y);
-    const pod = podAt(this.#scene, node, x, y);
-    this.#parts.list.classList.toggle("over", node >= 0);
-    if (node < 0 && pod < 0) return this.#unhover();
-    const { scale, overlay } = this.#scene;
-    const lines = pod >= 0 ? podLines(this.#model.pods[pod], overlay) : nodeLines(this.#model.rows[node], scale.title, scale.text(node));
-    showTip(this.#parts.tip, this.#scene.size, x, y, lines);
-    if (node === this.#hovered) return undefined;
-    this.#hovered = node;
-    return this.#frame();
-  }
-
-  /** Says whether there was anything to hide. */
-  #unhover() {
-    const shown = !this.#parts.tip.hidden;
-    this.#parts.tip.hidden = true;
-    if (this.#hovered >= 0) this.#frame();
-    this.#hovered = -1;
-    return shown;
-  }
-
-  #focused() {
-    if (document.activeElement !== this.#parts.list) this.#unhover();
-    else if (this.#current < 0 && this.#scene) {
-      // One that is in sight already: a press of the mouse must not move the map.
-      const seen = new Set(visible(this.#scene));
-      this.#current = this.#scene.place.boxes.flatMap((box) => box.members).find((node) => seen.has(node)) ?? -1;
-      this.#describe();
-    }
-    this.#frame();
-  }
-
-  #point(node) {
-    if (node < 0) return;
-    this.#current = node;
-    const { place } = this.#scene;
-    this.#camera.reveal(place.x[node], place.y[node], place.pitch);
-    this.#describe();
-    if (document.activeElement === this.#parts.list) this.#tipAtCurrent();
-    this.#frame();
-  }
-
-  #tipAtCurrent() {
-    const { scale, size, place } = this.#scene;
-    const { k, x, y } = this.#camera;
-    const node = this.#current;
-    const lines = nodeLines(this.#model.rows[node], scale.title, scale.text(node));
-    showTip(this.#parts.tip, size, (place.x[node] + place.pitch) * k + x - 8, (place.y[node] + place.pitch) * k + y - 8, lines);
-  }
-
-  #describe() {
-    const row = this.#model.rows[this.#current];
-    const { scale } = this.#scene;
-    const text = row && sentence(row, scale.title ? `${scale.title} ${scale.text(this.#current)}` : "");
-    describeOption(this.#parts, row?.name, text, this.#order.indexOf(this.#current) + 1, this.#model.numbers.size);
-  }
-
-  #key(event) {
-    if (!this.#scene) return;
-    readKey(event, {
-      pan: (dx, dy) => this.#camera.pan(dx, dy),
-      move: (dx, dy) => this.#point(nearest(this.#scene, this.#current, dx, dy)),
-      first: () => this.#point(this.#order[0] ?? -1),
-      last: () => this.#point(this.#order.at(-1) ?? -1),
-      zoom: (factor) => this.#zoomAtCurrent(factor),
-      fit: () => this.fit(),
-      open: () => this.#open(),
-      escape: () => this.#unhover(),
-    });
-  }
-
-  #zoomAtCurrent(factor) {
-    const { place } = this.#scene;
-    const { k, x, y } = this.#camera;
-    const node = this.#current;
-    if (node < 0) return this.#camera.zoom(factor);
-    return this.#camera.zoom(factor, (place.x[node] + place.pitch / 2) * k + x, (place.y[node] + place.pitch / 2) * k + y);
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Shows that there is nothing, that it is being loaded, or that it failed, in a box whose height is reserved.
  *
- *   loading("Asking the scheduler", {height: "12rem"})
+ *   loading("Asking the scheduler", {height: "12rem"})      says how far the simulation is where that takes long
  *   empty("No pod is pending", "Pods that no node takes appear here.")
  *   failed("The pod is gone", () => retry())
  */
@@ -14,6 +14,8 @@ export function loading(text = "Loading", { height } = {}) {
     { class: "loading", role: "status", style: height ? { "min-height": height } : {} },
     h("span", { class: "spinner", "aria-hidden": "true" }),
     h("span", {}, `${text}…`),
+    // Numbers that change all the time are not for screen readers.
+    h("span", { class: "loading-progress muted nums", "aria-hidden": "true", dataset: { progress: "" } }),
   );
 }
 

@@ -7,12 +7,22 @@
 import { h, replace } from "../lib/dom.js";
 import { count, number } from "../lib/format.js";
 
+/** Leads to the line, and opens it. */
+export const UNREAD = "#unread";
 const NAMES = 3;
 const NODES = "nodes";
 
 export class UnreadLine {
   #shown = "";
-  element = h("details", { class: "unread-line", hidden: true });
+  element = h("details", { class: "unread-line", id: UNREAD.slice(1), hidden: true });
+
+  constructor() {
+    addEventListener("hashchange", () => {
+      if (location.hash !== UNREAD) return;
+      this.element.open = true;
+      this.element.querySelector("summary")?.focus();
+    });
+  }
 
   show({ kind, unread = [] }) {
     const wanted = JSON.stringify(unread);

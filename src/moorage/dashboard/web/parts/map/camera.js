@@ -4,7 +4,9 @@
  * At k = 1 the whole map is in sight (or as wide as the element, where it is taller).
  */
 
-const LARGEST_TILE = 260;
+const LARGEST_TILE = 360;
+/** However large tiles are, they can be looked at more closely. */
+const LEAST_ZOOM = 2;
 const CLICK = 5;
 
 export class Camera {
@@ -12,7 +14,7 @@ export class Camera {
   x = 0;
   y = 0;
   #view = { width: 1, height: 1 };
-  #world = { width: 1, height: 1, pitch: 10 };
+  #world = { width: 1, height: 1, wide: 10, tall: 10 };
 
   constructor(onmove) {
     this.onmove = onmove;
@@ -26,7 +28,7 @@ export class Camera {
   }
 
   get most() {
-    return Math.max(1, LARGEST_TILE / this.#world.pitch);
+    return Math.max(LEAST_ZOOM, LARGEST_TILE / Math.min(this.#world.wide, this.#world.tall));
   }
 
   get zoomed() {
@@ -59,12 +61,11 @@ export class Camera {
   }
 
   /** Pans so that a tile is in sight. */
-  reveal(x, y, size) {
+  reveal(x, y, wide, tall) {
     const left = x * this.k + this.x;
     const top = y * this.k + this.y;
-    const extent = size * this.k;
-    const dx = left < 4 ? 4 - left : Math.min(0, this.#view.width - 4 - left - extent);
-    const dy = top < 22 ? 22 - top : Math.min(0, this.#view.height - 4 - top - extent);
+    const dx = left < 4 ? 4 - left : Math.min(0, this.#view.width - 4 - left - wide * this.k);
+    const dy = top < 26 ? 26 - top : Math.min(0, this.#view.height - 4 - top - tall * this.k);
     if (dx || dy) this.pan(dx, dy);
   }
 
@@ -81,7 +82,7 @@ export class Camera {
   }
 }
 
-/** Listens on the surface; `onclick(x, y)` and `onhover(x, y, event)` get CSS pixels inside of it. */
+/** Listens on the surface; `onclick(x, y, event)` and `onhover(x, y, event)` get CSS pixels inside of it. */
 export function gestures(surface, camera, { onclick, onhover, onleave }) {
   const fingers = new Map();
   let moved = 0;
@@ -136,7 +137,7 @@ export function gestures(surface, camera, { onclick, onhover, onleave }) {
   const release = (event) => {
     const known = fingers.delete(event.pointerId);
     spread = 0;
-    if (known && event.type === "pointerup" && moved <= CLICK && fingers.size === 0) onclick(...inside(event));
+    if (known && event.type === "pointerup" && moved <= CLICK && fingers.size === 0) onclick(...inside(event), event);
   };
   surface.addEventListener("pointerup", release);
   surface.addEventListener("pointercancel", release);

@@ -3,7 +3,7 @@
  *
  * A grouping is text: "none", "zone", "pool", "label:KEY", "taint:KEY", "version".
  */
-import { natural } from "../../lib/format.js";
+import { count, natural } from "../../lib/format.js";
 
 const ZONES = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 const POOLS = [
@@ -18,14 +18,14 @@ const MOST_KEYS = 400;
 export function labelKeys(rows) {
   const found = new Map();
   for (const row of rows) {
-    for (const [key, value] of Object.entries(row.labels ?? {})) {
+    for (const key in row.labels) {
       let one = found.get(key);
       if (!one) {
         if (found.size >= MOST_KEYS) continue;
         found.set(key, (one = { key, nodes: 0, values: new Set() }));
       }
       one.nodes += 1;
-      one.values.add(value);
+      one.values.add(row.labels[key]);
     }
   }
   return [...found.values()].sort((a, b) => natural(a.key, b.key));
@@ -68,21 +68,23 @@ export function grouper(grouping, rows) {
       return one ? `${wanted}${one.value ? `=${one.value}` : ""}` : `without ${wanted}`;
     };
   }
-  let key = "";
-  if (grouping.startsWith("label:")) key = grouping.slice(6);
-  else if (grouping === "zone") key = zoneKey(labelKeys(rows));
-  else if (grouping === "pool") key = poolKey(labelKeys(rows));
+  const key = groupingKey(grouping, rows);
   if (!key) return () => "all nodes";
   return (row) => row.labels?.[key] ?? `without ${key}`;
 }
 
+/** The label that a grouping goes by; "" where it goes by something else. */
+export function groupingKey(grouping, rows) {
+  if (grouping.startsWith("label:")) return grouping.slice(6);
+  if (grouping === "zone") return zoneKey(labelKeys(rows));
+  return grouping === "pool" ? poolKey(labelKeys(rows)) : "";
+}
+
 /**
  * Returns [{name, members}] in natural order, members by name. Past 120 groups the smallest ones go together.
- * `order` has the numbers of the rows that are there, sorted by name.
+ * `nameOf` is what `grouper` returns; `order` has the numbers of the rows that are there, sorted by name.
  */
-export function groups(grouping, rows, order) {
-  const present = order.map((number) => rows[number]);
-  const nameOf = grouper(grouping, present);
+export function groups(nameOf, rows, order) {
   const found = new Map();
   for (const number of order) {
     const name = nameOf(rows[number]);
@@ -95,7 +97,7 @@ export function groups(grouping, rows, order) {
     list.sort((a, b) => b.members.length - a.members.length);
     const rest = list.splice(MOST_GROUPS - 1);
     list.sort((a, b) => natural(a.name, b.name));
-    list.push({ name: `${rest.length} other groups`, members: rest.flatMap((one) => one.members) });
+    list.push({ name: count(rest.length, "other group"), members: rest.flatMap((one) => one.members) });
     return list;
   }
   list = list.sort((a, b) => natural(a.name, b.name));

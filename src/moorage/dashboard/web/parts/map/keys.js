@@ -14,7 +14,8 @@ export function readKey(event, hands) {
   else if (event.key === "+" || event.key === "=") hands.zoom(ZOOM);
   else if (event.key === "-") hands.zoom(1 / ZOOM);
   else if (event.key === "0") hands.fit();
-  else if (event.key === "Enter" || event.key === " ") hands.open();
+  else if (event.key === "Enter") hands.open();
+  else if (event.key === " ") hands.enter();
   else if (event.key !== "Escape" || !hands.escape()) return;
   event.preventDefault();
 }

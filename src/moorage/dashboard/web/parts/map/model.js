@@ -7,9 +7,15 @@
 
 export const TRAY = -1;
 export const NOWHERE = -2;
+/** Marks of nodes and pods: found by the search, of the chosen workload, on its way. */
+export const FOUND = 1;
+export const CHOSEN = 2;
+export const MOVING = 4;
 export const PHASES = ["Running", "Pending", "Succeeded", "Failed", "Terminating"];
 const FEWEST_SLOTS = 16;
 const MOST_SLOTS = 400;
+/** This share of the nodes has no more pods than a well filled one. */
+const TYPICAL = 0.9;
 
 export class Model {
   rows = [];
@@ -22,6 +28,8 @@ export class Model {
   podSlot = new Int32Array(1024);
   podPhase = new Uint8Array(1024);
   most = FEWEST_SLOTS;
+  /** How many pods a well filled node has: tiles show dots in the same way, but for those with more. */
+  typical = 1;
   #freeNodes = [];
   #freePods = [];
   #holes = new Map();
@@ -70,11 +78,27 @@ export class Model {
     return Math.ceil(Math.sqrt(Math.min(this.most, MOST_SLOTS)));
   }
 
+  /** Counts again what `typical` is; says whether it has changed. */
+  measure() {
+    const before = this.typical;
+    const lengths = new Uint32Array(MOST_SLOTS + 1);
+    for (const slots of this.slots) lengths[Math.min(slots.length, MOST_SLOTS)] += 1;
+    let left = this.slots.length * (1 - TYPICAL);
+    let pods = MOST_SLOTS;
+    while (pods > 1 && left >= lengths[pods]) {
+      left -= lengths[pods];
+      pods -= 1;
+    }
+    this.typical = pods;
+    return before !== pods;
+  }
+
   /** How many pods are bound to nodes that are not on the map: gone, or not to be read. */
   get astray() {
-    let found = 0;
-    for (let number = 0; number < this.pods.length; number += 1) if (this.podNode[number] === NOWHERE && this.pods[number]?.node) found += 1;
-    return found;
+    const { pods, podNode } = this;
+    let astray = 0;
+    for (let number = 0; number < pods.length; number += 1) if (podNode[number] === NOWHERE && pods[number]?.node) astray += 1;
+    return astray;
   }
 
   #place(key, pod, nodes, moved) {

@@ -11,14 +11,42 @@ export const STEPS = 24;
 export const FIRST_CATEGORY = 24;
 export const NONE = 255;
 const MOST_ENTRIES = 8;
+/** What the bars of tiles show where the colour is not of a resource. */
+const USUAL_BAR = "cpu";
+const TICKS = 4;
 const UNREAD = { numbers: new Map(), versions: [] };
+let bars = { model: null, key: "", rows: [], shares: [] };
 
 /**
- * Returns {codes: Uint8Array by node number, title, kind: "ramp"|"steps"|"categories"|"none", low, high, bins,
- * entries: [{code, text, count}], none: {text, count}, text: (number) → value in words}. `read` returns the numbers and
- * versions among texts (lib/readings.js), or null while they are not known: values are categories then.
+ * Returns {codes: Uint8Array by node number, title, kind: "ramp"|"steps"|"categories"|"none", ticks: [{at: share of the ramp,
+ * text}], bins, entries: [{code, text, count}], none: {text, count}, text: (number) → value in words, share: (number) →
+ * how full its bar is, -1 without one, shareOf: of what}. `read` returns the numbers and versions among texts
+ * (lib/readings.js), or null while they are not known: values are categories then.
  */
 export function makeScale(colouring, model, values = null, read = () => null) {
+  const [kind, name] = split(colouring);
+  const bar = kind === "resource" || kind === "device" ? name : USUAL_BAR;
+  const of = kind === "device" ? (row) => row.devices?.[name] : (row) => row.resources?.[bar];
+  return { ...colourScale(colouring, model, values, read), share: sharesOf(model, `${kind === "device"} ${bar}`, of), shareOf: bar };
+}
+
+/** Every tile in sight asks for its share in every frame: it is kept as long as the row is the same object. */
+function sharesOf(model, key, of) {
+  if (bars.model !== model || bars.key !== key || bars.shares.length < model.rows.length) {
+    bars = { model, key, rows: new Array(model.rows.length), shares: new Float64Array(model.rows.length) };
+  }
+  const { rows, shares } = bars;
+  return (at) => {
+    const row = model.rows[at];
+    if (rows[at] === row) return shares[at];
+    const pair = row && of(row);
+    rows[at] = row;
+    shares[at] = pair && pair[1] > 0 ? pair[0] / pair[1] : -1;
+    return shares[at];
+  };
+}
+
+function colourScale(colouring, model, values, read) {
   const { rows } = model;
   const codes = new Uint8Array(rows.length).fill(NONE);
   const [kind, name] = split(colouring);
@@ -46,7 +74,10 @@ export function split(colouring) {
 
 function share(codes, rows, name, amounts, write) {
   const bins = new Uint32Array(STEPS);
+  let first = NaN;
+  let differ = false;
   let without = 0;
+  let having = 0;
   let over = 0;
   rows.forEach((row, at) => {
     if (!row) return;
@@ -59,10 +90,17 @@ function share(codes, rows, name, amounts, write) {
     codes[at] = rampStep(part);
     bins[codes[at]] += 1;
     if (part > 1) over += 1;
+    having += 1;
+    if (having === 1) first = part;
+    else if (part !== first && Math.trunc(part * 100) !== Math.trunc(first * 100)) differ = true;
   });
   const entries = over ? [{ code: STEPS - 1, text: "more requested than there is", count: over }] : [];
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((at) => ({ at, text: percent(at) }));
+  // One value is a swatch: a ramp would say that there are others.
+  const swatch = having && !differ ? { code: rampStep(first), text: percent(first), count: having } : null;
+  const scale = swatch ? { kind: "steps", entries: [swatch] } : { kind: "ramp", ticks, bins, entries };
   return {
-    ...{ codes, title: `${name} requested`, kind: "ramp", low: "0%", high: "100%", bins, entries },
+    ...{ codes, title: `${name} requested`, ...scale },
     none: { text: `without ${name}`, count: without },
     text: (at) => {
       const pair = rows[at] && amounts(rows[at]);
@@ -87,14 +125,19 @@ function tally(codes, model, workload) {
     if (!found[at]) without += 1;
   });
   const bins = new Uint32Array(STEPS);
+  const place = (pods) => (most > 1 ? 0.25 + (0.75 * (pods - 1)) / (most - 1) : 0.8);
+  const nodes = new Map();
   for (let at = 0; at < rows.length; at += 1) {
     if (!found[at]) continue;
-    codes[at] = rampStep(most > 1 ? 0.25 + (0.75 * (found[at] - 1)) / (most - 1) : 0.8);
+    codes[at] = rampStep(place(found[at]));
     bins[codes[at]] += 1;
+    nodes.set(found[at], (nodes.get(found[at]) ?? 0) + 1);
   }
   const words = (value) => count(value, "pod");
+  const few = [...nodes].sort(([a], [b]) => a - b).map(([pods, count]) => ({ code: rampStep(place(pods)), text: words(pods), count }));
+  const scale = few.length <= MOST_ENTRIES ? { kind: "steps", entries: few } : { kind: "ramp", bins, entries: [], ticks: round(1, most).map((pods) => ({ at: place(pods), text: String(pods) })) };
   return {
-    ...{ codes, title: `pods of ${workload}`, kind: "ramp", low: most ? "1" : "", high: most ? String(most) : "", bins, entries: [] },
+    ...{ codes, title: `pods of ${workload}`, ...scale },
     none: { text: "without its pods", count: without },
     text: (at) => words(found[at]),
     short: (at) => (found[at] ? String(found[at]) : ""),
@@ -131,16 +174,20 @@ function ordered(codes, rows, title, valueOf, noneText, read) {
 function numbers(result, values, found, numeric, sizes) {
   const [least, most] = [sizes.get(numeric[0]), sizes.get(numeric.at(-1))];
   const place = (value) => (most > least ? 0.12 + (0.88 * (sizes.get(value) - least)) / (most - least) : 0.5);
-  return ramp(result, values, found, numeric, place, "not a number");
+  const ticks = round(least, most).map((size) => ({ at: 0.12 + (0.88 * (size - least)) / (most - least || 1), text: number(size) }));
+  return ramp(result, values, found, numeric, place, "not a number", ticks);
 }
 
 function ranks(result, values, found, sorted) {
   const rank = new Map(sorted.map((value, index) => [value, sorted.length > 1 ? 0.1 + (0.9 * index) / (sorted.length - 1) : 0.6]));
-  return ramp(result, values, found, sorted, (value) => rank.get(value), "not a version");
+  // Versions have an order and no size: a mark at every fourth of them.
+  const marked = new Set(Array.from({ length: TICKS + 1 }, (_, at) => sorted[Math.round((at * (sorted.length - 1)) / TICKS)]));
+  const ticks = [...marked].map((text) => ({ at: rank.get(text), text }));
+  return ramp(result, values, found, sorted, (value) => rank.get(value), "not a version", ticks);
 }
 
 /** A ramp from the first of the sorted values to the last; one value that is none of them gets a colour of its own. */
-function ramp(result, values, found, sorted, place, otherwise) {
+function ramp(result, values, found, sorted, place, otherwise, ticks) {
   const code = new Map(sorted.map((value) => [value, rampStep(place(value))]));
   const bins = new Uint32Array(STEPS);
   let others = 0;
@@ -151,8 +198,19 @@ function ramp(result, values, found, sorted, place, otherwise) {
     else others += 1;
   });
   const entries = others ? [{ code: FIRST_CATEGORY + 7, text: otherwise, count: others }] : [];
-  if (sorted.length > MOST_ENTRIES) return { ...result, kind: "ramp", low: sorted[0], high: sorted.at(-1), bins, entries };
+  if (sorted.length > MOST_ENTRIES) return { ...result, kind: "ramp", ticks, bins, entries };
   return { ...result, kind: "steps", entries: [...sorted.map((value) => ({ code: code.get(value), text: value, count: found.get(value) })), ...entries] };
+}
+
+/** The two ends and round numbers between them, which are not too near to either. */
+function round(least, most) {
+  if (!(most > least)) return [least];
+  const rough = (most - least) / TICKS;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  const first = Math.ceil(least / step) * step;
+  const between = Array.from({ length: TICKS + 1 }, (_, at) => first + at * step);
+  return [least, ...between.filter((value) => value - least >= step / 2 && most - value >= step / 2), most];
 }
 
 function categories(result, values, found) {

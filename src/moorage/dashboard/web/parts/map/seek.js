@@ -1,42 +1,36 @@
-/** Finds the tile or dot at a place, and the tile next to another one. */
-import { dotAt, tileAt, trayGrid } from "./paint/painter.js";
+/** Finds the tile or dot at a place, and the tile or dot next to another one. */
+import { cellOf, gridOf, tileAt } from "./paint/places.js";
+
+/** Dots are pointed at from this size on; smaller ones belong to their tile. Fingers need more than a mouse. */
+const LEAST = { mouse: 11, touch: 20 };
 
 /** The number of the node whose tile is at (x, y) in CSS pixels; -1 where there is none. */
-export function nodeAt({ place, camera, size }, x, y) {
-  if (y > size.height - size.tray) return -1;
+export function nodeAt({ place, camera }, x, y) {
   const wx = (x - camera.x) / camera.k;
   const wy = (y - camera.y) / camera.k;
   for (const box of place.boxes) {
     if (wx < box.x || wy < box.y || wx >= box.x + box.w || wy >= box.y + box.h) continue;
     const first = box.members[0];
-    const column = Math.floor((wx - place.x[first]) / place.pitch);
-    const row = Math.floor((wy - place.y[first]) / place.pitch);
+    const column = Math.floor((wx - place.x[first]) / place.wide);
+    const row = Math.floor((wy - place.y[first]) / place.tall);
     if (column < 0 || column >= box.columns || row < 0) return -1;
     return box.members[row * box.columns + column] ?? -1;
   }
   return -1;
 }
 
-/** The number of the pod whose dot is at (x, y), if dots are large enough to point at; -1 otherwise. */
-export function podAt(scene, node, x, y) {
+/** The number of the pod whose dot or name is at (x, y), if dots are large enough to point at; -1 otherwise. */
+export function podAt(scene, node, x, y, pointer = "mouse") {
+  if (node < 0) return -1;
   const { model, size } = scene;
-  const px = x * size.ratio;
-  const py = y * size.ratio;
-  if (node < 0) {
-    if (y < size.height - size.tray) return -1;
-    const grid = trayGrid(scene, model.tray.length + (scene.overlay?.stranded.length ?? 0));
-    const column = Math.floor((px - grid.left) / grid.pitch);
-    const row = Math.floor((py - grid.top) / grid.pitch);
-    if (column < 0 || column >= grid.columns || row < 0) return -1;
-    return model.tray[row * grid.columns + column] ?? -1;
-  }
-  if (tileAt(scene, node).size < 48 * size.ratio) return -1;
-  for (const pod of model.slots[node]) {
-    if (pod < 0) continue;
-    const [left, top, dot] = dotAt(scene, node, model.podSlot[pod]);
-    if (px >= left - 1 && py >= top - 1 && px <= left + dot + 1 && py <= top + dot + 1) return pod;
-  }
-  return -1;
+  const grid = gridOf(scene, node);
+  if (grid.stepY < (LEAST[pointer] ?? LEAST.mouse) * size.ratio) return -1;
+  const tile = tileAt(scene, node);
+  const column = Math.floor((x * size.ratio - tile.x - grid.left) / grid.stepX);
+  const row = Math.floor((y * size.ratio - tile.y - grid.top) / grid.stepY);
+  if (column < 0 || column >= grid.columns || row < 0) return -1;
+  const slot = row * grid.columns + column;
+  return slot < grid.most ? (model.slots[node][slot] ?? -1) : -1;
 }
 
 /** The nearest tile to the left, right, above or below; the same where there is none. */
@@ -48,14 +42,36 @@ export function nearest({ model, place }, from, dx, dy) {
   let least = Infinity;
   for (let node = 0; node < model.rows.length; node += 1) {
     if (!model.rows[node] || node === from) continue;
-    const ahead = (place.x[node] - x) * dx + (place.y[node] - y) * dy;
-    if (!(ahead > place.pitch * 0.4)) continue;
-    const aside = Math.abs((place.x[node] - x) * dy) + Math.abs((place.y[node] - y) * dx);
-    const far = ahead + aside * 3;
+    // In tiles, not in pixels: the next one in a row is as near as the next one in a column.
+    const across = (place.x[node] - x) / place.wide;
+    const down = (place.y[node] - y) / place.tall;
+    const ahead = across * dx + down * dy;
+    if (!(ahead > 0.4)) continue;
+    const far = ahead + (Math.abs(across * dy) + Math.abs(down * dx)) * 3;
     if (far < least) {
       least = far;
       best = node;
     }
   }
   return best;
+}
+
+/** The pod beside, above or below another one on the same node; the same where there is none. */
+export function nearestPod(scene, pod, dx, dy) {
+  const { model } = scene;
+  const node = model.podNode[pod];
+  if (node < 0) return pod;
+  const { columns } = gridOf(scene, node);
+  const slots = model.slots[node];
+  const step = dx || dy * columns;
+  for (let slot = model.podSlot[pod] + step; slot >= 0 && slot < slots.length; slot += step) if (slots[slot] >= 0) return slots[slot];
+  return pod;
+}
+
+/** Where a pod is on the canvas, in CSS pixels: {x, y, w, h}; null where it is not shown. */
+export function podBox(scene, pod) {
+  const { model, size } = scene;
+  const node = model.podNode[pod];
+  const cell = node < 0 ? null : cellOf(scene, node, model.podSlot[pod]);
+  return cell && { x: cell.x / size.ratio, y: cell.y / size.ratio, w: cell.w / size.ratio, h: cell.h / size.ratio };
 }

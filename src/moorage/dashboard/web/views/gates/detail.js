@@ -4,17 +4,18 @@ import { h } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
 import { codeBlock } from "../../parts/code-block.js";
-import { empty, failed, loading } from "../../parts/states.js";
+import { failed, loading } from "../../parts/states.js";
 import { breakable, valueCell } from "./matrix.js";
 
 const LISTED = 50;
 
 export function gateDetail({ gate, gates, audit, problem, again }) {
-  if (!gate) return empty("Choose a gate", "Its name in the table shows who depends on it, and what turning it off would do.", { height: "12rem" });
+  if (!gate) return loading("Looking for the gates that this cluster uses", { height: "12rem" });
   return h(
     "div",
     { class: "stack" },
     head(gate),
+    verdict(gate),
     facts(gate, gates.components),
     dependants(gate, audit, problem, again),
     turningOff(gate, audit),
@@ -27,8 +28,24 @@ function head(gate) {
     "div",
     { class: "gate-title" },
     h("h2", {}, breakable(gate.name)),
-    h("a", { class: "button small quiet", href: address.href("gates", { ...address.params, gate: null }) }, "Close"),
+    h("a", { class: "button small quiet gate-close", href: address.href("gates", { ...address.params, gate: null }) }, "Close"),
   );
+}
+
+/** Whether the components that read the gate agree, in one line. */
+function verdict({ values }) {
+  const having = (value) => Object.keys(values).filter((name) => values[name] === value);
+  const [on, off, silent] = [having(true), having(false), having(null)];
+  const unknown = silent.length ? ` ${silent.join(", ")} ${silent.length === 1 ? "does" : "do"} not tell.` : "";
+  if (on.length && off.length) return h("p", {}, chip("differs", "warn"), ` On in ${on.join(", ")}; off in ${off.join(", ")}.${unknown}`);
+  if (on.length) return h("p", {}, chip("on", "good"), ` On in ${everywhere(on, silent)}.${unknown}`);
+  if (off.length) return h("p", {}, chip("off", "info"), ` Off in ${everywhere(off, silent)}.${unknown}`);
+  return h("p", {}, chip("not known", "warn"), unknown);
+}
+
+function everywhere(names, silent) {
+  if (silent.length) return names.join(", ");
+  return names.length === 1 ? `${names[0]}, the only component that reads it` : `all ${names.length} components that read it`;
 }
 
 function facts(gate, components) {

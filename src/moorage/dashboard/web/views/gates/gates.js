@@ -1,12 +1,14 @@
 /**
  * Shows the view "Gates": what each gate is set to in every component, where they disagree, and what turning one off
- * would do. Address: gate=NAME, find=TEXT, show=on|off|differ|used.
+ * would do. Those that differ between components come first, then those that objects use; the others are folded, and
+ * found by a search all the same. Address: gate=NAME, find=TEXT, show=on|off|differ|used, all=1.
  */
 import { address } from "../../lib/address.js";
 import { answerable, ask, getJSON, isAbort, NOT_HERE } from "../../lib/api.js";
-import { cluster } from "../../lib/cluster.js";
+import { asOf, cluster } from "../../lib/cluster.js";
 import { debounce, h, replace } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
+import { differing } from "../../lib/gates.js";
 import { announce } from "../../lib/notice.js";
 import { chip } from "../../parts/chips.js";
 import { failed, loading } from "../../parts/states.js";
@@ -16,7 +18,7 @@ import { matrix } from "./matrix.js";
 const EVERY = 30_000;
 const REST = 20;
 const SHOWN = [
-  ["", "all gates"],
+  ["", "gates in use first"],
   ["on", "on anywhere"],
   ["off", "off anywhere"],
   ["differ", "components differ"],
@@ -96,6 +98,7 @@ export class GatesView extends HTMLElement {
       this.#gates = await getJSON("/api/gates");
     } catch (error) {
       if (!this.#gates) replace(this.#parts.matrix, failed(error.message, () => this.#load(), { height: "12rem" }));
+      else this.#show();
       return;
     }
     this.#show();
@@ -134,8 +137,11 @@ export class GatesView extends HTMLElement {
     const { gate: chosen, find = "", show = "" } = address.params;
     if (document.activeElement !== p.find) p.find.value = find;
     p.shown.value = show;
-    const rows = this.#rows(find.trim().toLowerCase(), show);
-    this.#showState(rows.length);
+    const differ = new Set(differing(this.#gates));
+    const { rows, rest, note } = this.#sorted(find.trim().toLowerCase(), show, differ);
+    const shown = chosen ?? this.#usual(rows);
+    const isOpen = Boolean(address.params.all) || rest.some((gate) => gate.name === chosen);
+    this.#showState(isOpen ? rows.length + rest.length : rows.length, differ.size);
     replace(p.warnings, this.#gates.skews.map((skew) => this.#warning(skew)), this.#problems());
     const scroll = p.matrix.querySelector(".scroll")?.scrollTop ?? 0;
     const focused = p.matrix.contains(document.activeElement) ? document.activeElement.dataset.gate : null;
@@ -144,7 +150,12 @@ export class GatesView extends HTMLElement {
       matrix({
         gates: this.#gates,
         rows,
-        chosen,
+        rest,
+        note,
+        isOpen,
+        onfold: () => this.#fold(!isOpen),
+        differ,
+        chosen: shown,
         totals: this.#audit?.totals,
         href: (name) => address.href("gates", { ...address.params, gate: name }),
       }),
@@ -152,10 +163,11 @@ export class GatesView extends HTMLElement {
     const scroller = p.matrix.querySelector(".scroll");
     if (scroller) scroller.scrollTop = scroll;
     if (focused) p.matrix.querySelector(`[data-gate="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-    const gate = this.#gates.gates.find((one) => one.name === chosen);
+    const gate = this.#gates.gates.find((one) => one.name === shown);
     replace(p.detail, gateDetail({ gate, gates: this.#gates, audit: this.#audit, problem: this.#auditProblem, again: () => this.#askAudit() }));
-    p.detail.classList.toggle("nothing", !gate);
-    if (gate && this.#told !== gate.name) {
+    // On a narrow screen the table comes first until a gate is chosen.
+    p.detail.classList.toggle("unchosen", !chosen || !gate);
+    if (chosen && gate && this.#told !== gate.name) {
       this.#told = gate.name;
       announce(`${gate.name} is shown`);
     }
@@ -163,27 +175,51 @@ export class GatesView extends HTMLElement {
 
   #told = "";
 
-  #rows(find, show) {
+  #fold(isOpen) {
+    // A gate that is chosen among the folded ones would keep them open.
+    address.set({ all: isOpen ? "1" : null, ...(isOpen ? {} : { gate: null }) });
+    this.#parts.matrix.querySelector(".gate-fold")?.focus();
+  }
+
+  /** The gate to begin with: the first of the list, once it is known which are used. */
+  #usual(rows) {
+    return this.#audit || this.#auditProblem || rows.length ? (rows[0] ?? this.#gates.gates[0])?.name : undefined;
+  }
+
+  /** What is shown, the most important first, and what is folded. */
+  #sorted(find, show, differ) {
     const totals = this.#audit?.totals ?? {};
-    const skewed = new Set(this.#gates.skews.flatMap((skew) => skew.gates));
+    const use = (gate) => (totals[gate.name]?.affected ?? 0) * 1e6 + (totals[gate.name]?.objects ?? 0);
+    const list = this.#matching(find, show, differ).sort((a, b) => differ.has(b.name) - differ.has(a.name) || use(b) - use(a));
+    if (find || show || this.#auditProblem) return { rows: list, rest: [], note: list.length ? "" : "No gate matches" };
+    const rows = list.filter((gate) => differ.has(gate.name) || use(gate));
+    const note = this.#audit ? "" : "Looking for the objects that use each gate…";
+    return { rows, rest: this.#audit ? list.filter((gate) => !rows.includes(gate)) : [], note };
+  }
+
+  #matching(find, show, differ) {
+    const totals = this.#audit?.totals ?? {};
     return this.#gates.gates.filter((gate) => {
       const values = Object.values(gate.values);
       if (find && !`${gate.name} ${gate.feature}`.toLowerCase().includes(find)) return false;
       if (show === "on") return values.includes(true);
       if (show === "off") return values.includes(false);
-      if (show === "differ") return skewed.has(gate.name) || (values.includes(true) && values.includes(false));
+      if (show === "differ") return differ.has(gate.name);
       if (show === "used") return (totals[gate.name]?.objects ?? 0) > 0;
       return true;
     });
   }
 
-  #showState(shown) {
+  #showState(shown, differ) {
     const { gates, components, told, silent, skews } = this.#gates;
     const parts = [h("span", { class: "muted nums" }, `${shown} of ${count(gates.length, "gate")}`)];
     if (!told) parts.push(chip("as --feature-gates sets them; no cluster was asked", "info"));
     else if (skews.length) parts.push(chip(`${count(skews.length, "combination")} that does harm`.replace("combinations that does", "combinations that do"), "warn"));
-    else if (silent.length === 0) parts.push(chip("components agree", "good"));
-    else if (silent.length < components.length - 1) parts.push(chip("those that tell agree", "good"));
+    else if (differ) parts.push(chip(differ === 1 ? "1 gate differs between components" : `${count(differ, "gate")} differ between components`, "warn"));
+    else if (silent.length < components.length - 1) {
+      const who = silent.length ? "those that tell" : "components";
+      parts.push(asOf() ? chip(`${who} agreed ${asOf()}`, "warn") : chip(`${who} agree`, "good"));
+    }
     replace(this.#parts.state, parts);
   }
 

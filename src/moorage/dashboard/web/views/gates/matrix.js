@@ -1,6 +1,12 @@
-/** Draws the matrix of gates and components. Each value is a shape, a word and a colour. */
+/**
+ * Draws the matrix of gates and components. Each value is a shape, a word and a colour.
+ *
+ * `rows` are shown; `rest` are folded under a line that says how many they are, unless it `isOpen`.
+ */
 import { h } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
+import { icon } from "../../lib/icons.js";
+import { chip } from "../../parts/chips.js";
 
 const SHORT = { "kube-apiserver": "API", "kube-scheduler": "SCH", "kube-controller-manager": "CM", kubelet: "KLT" };
 const VALUES = new Map([
@@ -11,9 +17,12 @@ const VALUES = new Map([
 ]);
 const MEANINGS = { on: "on", off: "off", unknown: "not known: the component does not tell", none: "does not read this gate" };
 
-export function matrix({ gates, rows, chosen, totals, href }) {
+export function matrix({ gates, rows, rest, isOpen, onfold, differ, chosen, totals, note, href }) {
   const components = gates.components;
   const skews = skewed(gates.skews);
+  const draw = (gate) =>
+    row(gate, components, { chosen: gate.name === chosen, differs: differ.has(gate.name), skew: skews.get(gate.name), total: totals?.[gate.name], href, asked: Boolean(totals) });
+  const wide = (...content) => h("tr", {}, h("td", { colspan: components.length + 3 }, content));
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gates by component" },
@@ -29,27 +38,34 @@ export function matrix({ gates, rows, chosen, totals, href }) {
           {},
           h("th", { scope: "col" }, "Gate"),
           h("th", { scope: "col", class: "gate-stage" }, "Stage"),
-          components.map((name) => h("th", { scope: "col", class: "gate-head" }, componentName(name))),
-          h("th", { scope: "col", class: "end" }, "Used by"),
+          components.map((name) => h("th", { scope: "col", class: "gate-head", title: name }, componentName(name))),
+          h("th", { scope: "col", class: "end gate-use" }, "Used by"),
         ),
       ),
       h(
         "tbody",
         {},
-        rows.map((gate) => row(gate, components, { chosen: gate.name === chosen, skew: skews.get(gate.name), total: totals?.[gate.name], href, asked: Boolean(totals) })),
-        rows.length ? null : h("tr", {}, h("td", { colspan: components.length + 3, class: "muted" }, "No gate matches")),
+        rows.map(draw),
+        note ? wide(h("span", { class: "muted" }, note)) : null,
+        rest.length ? wide(foldButton(rest.length, rows.length, isOpen, onfold)) : null,
+        isOpen ? rest.map(draw) : null,
       ),
     ),
-    legend(rows),
+    legend(isOpen ? [...rows, ...rest] : rows, components),
     others(gates.others, components),
   );
 }
 
-/** The full name on wide screens, an abbreviation on narrow ones. */
-export function componentName(name) {
+function foldButton(number, others, isOpen, onfold) {
+  const text = others ? `${count(number, "more gate")}, not used in this cluster` : `${count(number, "gate")}, not used in this cluster`;
+  return h("button", { class: "button small gate-fold", type: "button", "aria-expanded": String(isOpen), onclick: onfold }, icon(isOpen ? "down" : "right", { size: 12 }), text);
+}
+
+/** The full name; on narrow screens an abbreviation is seen, which the legend explains, and the full name is read out. */
+function componentName(name) {
   const short = SHORT[name];
-  if (!short) return h("span", { class: "gate-long" }, name);
-  return [h("span", { class: "gate-long" }, name.replace("kube-", "")), h("abbr", { class: "gate-short", title: name }, short)];
+  if (!short) return name;
+  return [h("span", { class: "gate-long" }, name), h("span", { class: "gate-short", "aria-hidden": "true" }, short)];
 }
 
 export function valueCell(value, { skew = false } = {}) {
@@ -68,18 +84,20 @@ export function breakable(name) {
   return name.split(/(?<=[a-z])(?=[A-Z])/).flatMap((part, index) => (index ? [h("wbr", {}), part] : [part]));
 }
 
-function row(gate, components, { chosen, skew, total, href, asked }) {
+function row(gate, components, { chosen, differs, skew, total, href, asked }) {
   return h(
     "tr",
-    { class: chosen ? "chosen" : "" },
+    { class: [chosen ? "chosen" : "", differs ? "differs" : ""] },
     h(
       "th",
       { scope: "row" },
       h("a", { class: "gate-name", href: href(gate.name), dataset: { gate: gate.name }, "aria-current": chosen ? "true" : null }, breakable(gate.name)),
+      differs ? [" ", chip("differs", "warn")] : null,
       h("span", { class: "gate-feature" }, gate.feature),
+      asked && total?.objects ? h("span", { class: "gate-use-below nums" }, use(total, asked)) : null,
     ),
     h("td", { class: "gate-stage" }, gate.stage.toLowerCase()),
-    components.map((name) => h("td", {}, valueCell(gate.values[name], { skew: skew?.off.has(name) }))),
+    components.map((name) => h("td", { title: name }, valueCell(gate.values[name], { skew: skew?.off.has(name) }))),
     h("td", { class: "end nums gate-use" }, use(total, asked)),
   );
 }
@@ -96,7 +114,7 @@ function skewed(skews) {
   return found;
 }
 
-function legend(rows) {
+function legend(rows, components) {
   const values = new Set(rows.flatMap((gate) => Object.values(gate.values)));
   return h(
     "p",
@@ -105,6 +123,7 @@ function legend(rows) {
     h("span", {}, valueCell(false), " refuses or ignores it"),
     values.has(null) ? h("span", {}, valueCell(null), " does not tell") : null,
     h("span", {}, valueCell(undefined), " does not read the gate"),
+    components.filter((name) => SHORT[name]).map((name) => h("span", { class: "gate-short" }, h("strong", {}, SHORT[name]), ` ${name}`)),
   );
 }
 
@@ -117,7 +136,7 @@ function others(list, components) {
     h(
       "table",
       {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Gate"), components.map((name) => h("th", { scope: "col", class: "gate-head" }, componentName(name))))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Gate"), components.map((name) => h("th", { scope: "col", class: "gate-head", title: name }, componentName(name))))),
       h("tbody", {}, list.map((gate) => h("tr", {}, h("th", { scope: "row" }, gate.name), components.map((name) => h("td", {}, valueCell(gate.values[name])))))),
     ),
   );

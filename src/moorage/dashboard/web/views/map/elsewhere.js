@@ -59,7 +59,7 @@ function table(elsewhere) {
       { class: "scroll" },
       h(
         "table",
-        {},
+        { class: "stacks" },
         h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
         h("tbody", {}, elsewhere.slice(0, MOST).map(line)),
       ),

@@ -1,34 +1,49 @@
 /**
- * Shows all nodes as a map or as a table, and the page of one node.
+ * Shows all nodes as a map or as a table, the pods as a table, and the page of one node.
  *
- * Address: group, colour (as parts/node-map.js has them), find, as=table, node=NAME, why=1 (on a node's page).
+ * Address: group, colour, dots (as parts/node-map.js has them), find, as=table|pods, node=NAME, why=1 (on a node's page).
  */
 import { address } from "../../lib/address.js";
+import { embedded } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { debounce, freshId, h, replace } from "../../lib/dom.js";
-import { count } from "../../lib/format.js";
+import { count, number } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
+import { momentMarks } from "../../lib/moments.js";
 import { announce } from "../../lib/notice.js";
 import { combobox } from "../../parts/combobox.js";
 import { colouringOptions } from "../../parts/map/choices.js";
-import { groupingOptions } from "../../parts/map/grouping.js";
+import { DOTS_BY } from "../../parts/map/dots.js";
+import { groupingKey, groupingOptions } from "../../parts/map/grouping.js";
+import { signs } from "../../parts/map/signs.js";
 import "../../parts/node-map.js";
 import { empty, loading } from "../../parts/states.js";
 import { nodesAreUnread } from "../../parts/unread.js";
+import { encode } from "../slider/changes.js";
 import { NodePage } from "./node-page.js";
 import { nodeTable } from "./node-table.js";
+import { podTable } from "./pod-table.js";
 
 const COLOUR = "resource:cpu";
+const DOTS = "workload";
 /** Sorting thousands of rows takes a frame or two: a busy cluster's table follows once a second. */
 const TABLE_PAUSE = 1000;
+/** … and all pods of a large cluster less often: they are sorted for a small part of the time. */
+const TABLE_REST = 20;
+const TABLES = {
+  table: () => nodeTable((row) => address.go("map", { ...address.params, node: row.name })),
+  pods: podTable,
+};
 const OPTIONS_PAUSE = 2000;
 const SOON = 100;
+const MOST_GROUPS = 50;
 
 export class MapView extends HTMLElement {
   #parts = {};
   #stops = [];
   #page = null;
-  #table = null;
+  #tables = {};
+  #took = 0;
   #left = "";
   #optionsTimer = 0;
   #tableTimer = 0;
@@ -36,6 +51,7 @@ export class MapView extends HTMLElement {
 
   connectedCallback() {
     this.#build();
+    this.#showQuestions();
     this.#stops = [cluster.subscribe((change) => this.#changed(change))];
     this.addressChanged(address.params);
     this.#changed({ all: true });
@@ -57,16 +73,28 @@ export class MapView extends HTMLElement {
     p.group.value = group;
     p.map.colouring = params.colour ?? COLOUR;
     p.colour.value = params.colour ?? COLOUR;
+    p.map.dotsBy = DOTS_BY.some(({ value }) => value === params.dots) ? params.dots : DOTS;
+    p.dots.value = p.map.dotsBy;
     p.map.search = params.find ?? "";
     if (document.activeElement !== p.find) p.find.value = params.find ?? "";
-    const table = params.as === "table";
-    p.asMap.setAttribute("aria-pressed", String(!table));
-    p.asTable.setAttribute("aria-pressed", String(table));
-    p.map.hidden = table;
-    p.rows.hidden = !table;
-    if (table) this.#fillTable();
+    const as = Object.hasOwn(TABLES, params.as ?? "") ? params.as : "map";
+    for (const [name, button] of Object.entries(p.as)) button.setAttribute("aria-pressed", String(name === as));
+    p.map.hidden = as !== "map";
+    p.rows.hidden = as === "map";
+    if (as !== "map") this.#fillTable();
     this.#state();
     return undefined;
+  }
+
+  /** The questions come after the map: they must not keep the first paint waiting. */
+  async #showQuestions() {
+    if (embedded) return;
+    const { StartLine } = await import("../../parts/start/line.js");
+    if (!this.isConnected) return;
+    const line = new StartLine();
+    this.#parts.start.append(line.element);
+    line.start();
+    this.#stops.push(() => line.stop());
   }
 
   #build() {
@@ -74,26 +102,37 @@ export class MapView extends HTMLElement {
     const id = freshId("find");
     p.group = combobox({ label: "Group by", onchange: (group) => address.set({ group }) });
     p.colour = combobox({ label: "Colour by", onchange: (colour) => address.set({ colour }) });
-    p.find = h("input", { type: "search", class: "input", id, placeholder: "node, pod, workload, key=value", autocomplete: "off", spellcheck: "false", oninput: () => this.#find(p.find.value.trim()) });
-    p.found = h("span", { class: "map-found muted nums" });
+    p.dots = combobox({ label: "Dots by", options: DOTS_BY, onchange: (dots) => address.set({ dots: dots === DOTS ? null : dots }) });
+    p.dots.classList.add("map-dots");
+    p.find = h("input", { type: "search", class: "input", id, placeholder: "name, namespace, label or taint: app=web", autocomplete: "off", spellcheck: "false", oninput: () => this.#find(p.find.value.trim()) });
+    p.found = h("p", { class: "map-found nums", hidden: true });
+    p.warning = h("p", { class: "map-warning warn", role: "status", hidden: true });
     const choice = (as, name, text) => h("button", { class: "button", type: "button", onclick: () => address.set({ as }) }, icon(name), text);
-    p.asMap = choice(null, "map", "Map");
-    p.asTable = choice("table", "table", "Table");
-    p.map = h("moorage-node-map", { onopen: (event) => address.go("map", { ...address.params, node: event.detail.node }), onfound: (event) => this.#found(event.detail) });
+    p.as = { map: choice(null, "map", "Map"), table: choice("table", "table", "Nodes"), pods: choice("pods", "table", "Pods") };
+    p.map = h("moorage-node-map", { onopen: (event) => address.go("map", { ...address.params, node: event.detail.node }), onfound: (event) => this.#found(event.detail), ongrouped: (event) => this.#grouped(event.detail.groups) });
+    if (!embedded) p.map.groupLinks = (group) => groupLinks(p.map.group, group);
+    const marks = momentMarks();
+    if (marks) p.map.setOverlay(marks);
     p.rows = h("div", { class: "map-rows panel", hidden: true });
     p.state = h("div", { class: "map-state" });
+    p.start = h("div", { class: "map-start", hidden: Boolean(embedded) });
     p.all = h(
       "div",
       { class: "map-all" },
       h("h1", { class: "visually-hidden" }, "Map of nodes and pods"),
+      p.start,
       h(
         "div",
         { class: "toolbar" },
         p.group,
         p.colour,
-        h("div", { class: "field grow map-find" }, h("label", { for: id }, "Find ", p.found), p.find),
-        h("div", { class: "map-as", role: "group", "aria-label": "Show nodes as" }, p.asMap, p.asTable),
+        p.dots,
+        h("div", { class: "field grow map-find" }, h("label", { for: id }, "Find"), p.find),
+        h("div", { class: "map-as", role: "group", "aria-label": "Show as" }, Object.values(p.as)),
       ),
+      p.found,
+      p.warning,
+      marks && signs(markTexts(marks)),
       h("div", { class: "map-frame" }, p.map, p.rows, p.state),
     );
     p.page = h("div", { class: "map-page", hidden: true });
@@ -102,16 +141,21 @@ export class MapView extends HTMLElement {
 
   #changed(change) {
     if (change.source) this.#state();
+    if (address.params.as === "pods" && change.pods?.size) this.#fillSoon();
     if (change.all || change.nodes?.size) {
       // Thousands of workloads take longer to sort than the map to draw: they come after it.
       if (change.all) this.#options(new Map());
       this.#optionsTimer ||= setTimeout(() => this.#options(), change.all ? SOON : OPTIONS_PAUSE);
       if (change.all && !address.params.group) this.addressChanged(address.params);
       if (change.all) this.#fillShownTable();
-      else this.#tableTimer ||= setTimeout(() => this.#fillShownTable(), TABLE_PAUSE);
+      else this.#fillSoon();
       this.#state();
     }
     if (this.#page && (change.all || change.nodes?.has(address.params.node))) this.#page.refresh();
+  }
+
+  #fillSoon() {
+    this.#tableTimer ||= setTimeout(() => this.#fillShownTable(), Math.max(TABLE_PAUSE, TABLE_REST * this.#took));
   }
 
   #fillShownTable() {
@@ -145,20 +189,38 @@ export class MapView extends HTMLElement {
     else replace(state);
   }
 
-  #found({ nodes, pods, searching }) {
-    const text = searching ? `${count(nodes, "node")}, ${count(pods, "pod")}` : "";
+  #found({ searching, text }) {
+    this.#parts.found.hidden = !searching;
     if (this.#parts.found.textContent === text) return;
     this.#parts.found.textContent = text;
-    const said = searching ? `${count(nodes, "node")} and ${count(pods, "pod")} found` : "";
     // While pods come and go the number changes: only the answer to what was typed is read out.
-    if (said && this.#parts.found.dataset.find !== (address.params.find ?? "")) announce(said);
+    if (text && this.#parts.found.dataset.find !== (address.params.find ?? "")) announce(text);
     this.#parts.found.dataset.find = address.params.find ?? "";
   }
 
+  /** Says that a grouping makes too many groups to read, and offers others. */
+  #grouped(groups) {
+    const { warning, group } = this.#parts;
+    const many = groups > MOST_GROUPS;
+    const wanted = many ? `${group.value} ${groups}` : "";
+    if (warning.dataset.shown === wanted) return;
+    warning.dataset.shown = wanted;
+    warning.hidden = !many;
+    if (!many) return;
+    const others = ["zone", "pool", "version", "none"].map((value) => group.options.find((one) => one.value === value)).filter((one) => one && one.value !== group.value);
+    const offer = ({ value, text }) => h("button", { class: "button small", type: "button", onclick: () => address.set({ group: value }) }, `by ${text}`);
+    replace(warning, `This makes ${number(groups)} groups of ${count(cluster.nodes.size, "node")}, more than can be read. Group `, others.map(offer));
+  }
+
   #fillTable() {
-    this.#table ??= nodeTable((row) => address.go("map", { ...address.params, node: row.name }));
-    if (!this.#table.element.isConnected) replace(this.#parts.rows, this.#table.element);
-    this.#table.fill(address.params.find ?? "", address.params.colour ?? COLOUR);
+    const table = (this.#tables[address.params.as] ??= TABLES[address.params.as]());
+    if (!table.element.isConnected) replace(this.#parts.rows, table.element);
+    const began = performance.now();
+    // Pods are in one list, in the order of a column, unless groups are asked for.
+    const group = address.params.as === "pods" ? (address.params.group ?? "none") : this.#parts.map.group;
+    const text = table.fill(address.params.find ?? "", address.params.colour ?? COLOUR, group);
+    this.#found({ searching: text !== "", text });
+    this.#took = performance.now() - began;
   }
 
   #showNode(name) {
@@ -172,7 +234,7 @@ export class MapView extends HTMLElement {
       return;
     }
     this.#page?.close();
-    const { node, why: _, ...rest } = address.params;
+    const { node, why: _, look, ...rest } = address.params;
     this.#page = new NodePage(name, address.href("map", rest));
     replace(p.page, this.#page.element);
     this.#page.explain(why);
@@ -188,8 +250,32 @@ export class MapView extends HTMLElement {
     replace(p.page);
     p.page.hidden = true;
     p.all.hidden = false;
-    if (address.params.as !== "table") requestAnimationFrame(() => p.map.focusNode(this.#left));
+    if (!Object.hasOwn(TABLES, address.params.as ?? "")) requestAnimationFrame(() => p.map.focusNode(this.#left));
   }
+}
+
+/** Says what the marks of a saved page mean: those that there are. */
+function markTexts({ leaving, landing, pending, nodes }) {
+  const any = (is) => [...nodes.values()].some(is);
+  return {
+    ...(leaving.size ? { leaves: "leaves because of the changes" } : {}),
+    ...(landing.size ? { lands: "is here because of the changes" } : {}),
+    ...(pending.size ? { waits: "waits because of the changes" } : {}),
+    ...(any(({ isNew, isGone }) => !isNew && !isGone) ? { frame: "node that is changed" } : {}),
+    ...(any(({ isNew }) => isNew) ? { added: "node that is added" } : {}),
+    ...(any(({ isGone }) => isGone) ? { removed: "node that is removed" } : {}),
+  };
+}
+
+/** What can be asked of a group: its nodes drained, or only these shown. */
+function groupLinks(grouping, { name, nodes }) {
+  const key = groupingKey(grouping, [...cluster.nodes.values()]);
+  const labelled = key && nodes.every((node) => cluster.nodes.get(node)?.labels?.[key] === name);
+  const drained = encode([{ drain: { nodes: labelled ? { label: { key, value: name } } : nodes } }]);
+  const what = labelled || nodes.length === 1 ? `${labelled ? name : nodes[0]} is` : `these ${count(nodes.length, "node")} are`;
+  const links = drained ? [{ text: `What if ${what} drained`, href: address.href("slider", { changes: drained }) }] : [];
+  if (labelled) links.push({ text: `Find only ${name}`, href: address.href("map", { ...address.params, find: `${key}=${name}` }) });
+  return links;
 }
 
 customElements.define("moorage-map", MapView);

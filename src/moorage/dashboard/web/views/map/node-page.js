@@ -9,10 +9,13 @@ import { icon } from "../../lib/icons.js";
 import { bar } from "../../parts/bar.js";
 import { chip, chips, labelChip, phaseChip, taintChip } from "../../parts/chips.js";
 import { dataTable } from "../../parts/data-table.js";
+import { podLink } from "../../parts/pod/link.js";
 import { empty } from "../../parts/states.js";
 import { nodesAreUnread } from "../../parts/unread.js";
 import { encode } from "../slider/changes.js";
 import { Elsewhere } from "./elsewhere.js";
+import { conditions } from "./node-conditions.js";
+import { NodeRoom } from "./node-room.js";
 
 const AGAIN = 1000;
 
@@ -25,10 +28,12 @@ export class NodePage {
   #asking = null;
   #parts = {};
   #elsewhere;
+  #room;
 
   constructor(name, back) {
     this.name = name;
     this.#elsewhere = new Elsewhere(name);
+    this.#room = new NodeRoom(name);
     this.element = this.#build(back);
     this.#show();
     this.#load();
@@ -36,6 +41,7 @@ export class NodePage {
 
   close() {
     this.#elsewhere.close();
+    this.#room.close();
     clearTimeout(this.#timer);
     clearTimeout(this.#countdown);
     this.#asking?.abort();
@@ -49,6 +55,7 @@ export class NodePage {
   /** Something about the node changed: asks and shows it again, at most once a second. */
   refresh() {
     this.#timer ||= setTimeout(() => this.#load(), AGAIN);
+    this.#room.refresh();
   }
 
   async #load() {
@@ -96,6 +103,7 @@ export class NodePage {
         "div",
         { class: "stack" },
         panel("Resources requested", p.resources),
+        this.#room.isHere ? panel("What would still fit", this.#room.element) : null,
         h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, "Pods"), p.podCount), p.pods),
         panel("Devices", p.devices),
         panel("Events", p.events),
@@ -133,7 +141,7 @@ export class NodePage {
     if (!row && !details) return;
     replace(p.state, chip(node.ready ? "ready" : "not ready", node.ready ? "good" : "bad"), node.schedulable ? null : chip("cordoned", "warn"));
     const addresses = (details?.addresses ?? []).map((one) => `${one.address} (${one.type})`).join(", ");
-    fact(p.facts, [["Version", node.version || "–"], ["Age", age(node.created)], ["Addresses", addresses || "–"]]);
+    fact(p.facts, [["Version", node.version || "–"], ...(node.created ? [["Age", age(node.created)]] : []), ["Addresses", addresses || "–"]]);
     update(p.taints, node.taints ?? [], (taints) => chips(taints.map(taintChip), "No taints"));
     const labels = Object.entries(node.labels ?? {}).sort((a, b) => natural(a[0], b[0]));
     update(p.labels, labels, () => chips(labels.map(([key, value]) => labelChip(key, value)), "No labels"));
@@ -155,7 +163,7 @@ export class NodePage {
   async #offerWhatIf(node) {
     const link = this.#parts.whatIf;
     const offer = (change) => (link.href = address.href("slider", { changes: encode([change]) }));
-    offer({ drain: this.name });
+    offer({ drain: { nodes: [this.name] } });
     const taints = node.taints ?? [];
     const { numbers } = await reading(taints.map((one) => one.value ?? "")).catch(() => ({ numbers: new Map() }));
     const one = taints.find(({ value }) => numbers.has(value ?? ""));
@@ -209,7 +217,7 @@ function podColumns(leaving = false) {
     cell: (pod) => (pod.requests?.[name] ? quantity(name, pod.requests[name]) : "–"),
   });
   return [
-    { id: "key", title: "Pod", by: (pod) => pod.key, cell: (pod) => pod.key },
+    { id: "key", title: "Pod", by: (pod) => pod.key, cell: (pod) => podLink(pod.key) },
     { id: "workload", title: "Workload", width: "34%", by: (pod) => pod.workload, cell: (pod) => pod.workload || "–" },
     { id: "phase", title: "Phase", width: "7rem", by: (pod) => pod.phase, cell: (pod) => phaseChip(pod.phase) },
     ...(leaving ? [{ id: "deadline", title: "Leaves", width: "24%", by: (pod) => pod.deadline?.[0] ?? Infinity, cell: (pod) => h("span", { class: "cut", title: deadlineText(pod) }, deadlineText(pod) || "–") }] : []),
@@ -221,22 +229,15 @@ function podColumns(leaving = false) {
 function table(heads, rows) {
   return h(
     "table",
-    {},
+    { class: "stacks" },
     h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, rows.map(([first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), rest.map((cell) => h("td", { class: "wrap" }, cell))))),
   );
 }
 
-function conditions(list) {
-  if (!list.length) return h("p", { class: "muted" }, "The node reports no conditions");
-  const wanted = (one) => (one.type === "Ready" ? "True" : "False");
-  const rows = list.map((one) => [one.type, chip(one.status, one.status === wanted(one) ? "good" : "bad"), [h("div", {}, one.reason ?? ""), h("div", { class: "muted small" }, one.message ?? "")]]);
-  return table(["Condition", "Status", "Reason"], rows);
-}
-
 function devices(list, total) {
   if (!list.length) return h("p", { class: "muted" }, "No driver publishes devices of this node");
-  const rows = list.map((one) => [one.name, one.driver, one.pool, one.inUseBy?.length ? one.inUseBy.join(", ") : h("span", { class: "muted" }, "free"), chips((one.taints ?? []).map(taintChip), "–")]);
+  const rows = list.map((one) => [one.name, one.driver, one.pool, one.inUseBy?.length ? one.inUseBy.map((key, at) => [at ? ", " : "", cluster.pods.has(key) ? podLink(key) : key]) : h("span", { class: "muted" }, "free"), chips((one.taints ?? []).map(taintChip), "–")]);
   const more = total > list.length ? h("p", { class: "muted" }, `and ${count(total - list.length, "device")} more`) : null;
   return [table(["Device", "Driver", "Pool", "In use by", "Taints"], rows), more];
 }

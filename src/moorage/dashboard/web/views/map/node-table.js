@@ -1,9 +1,10 @@
-/** Shows the nodes of the map as a table: the same search, and the column of what the map is coloured by. */
+/** Shows the nodes of the map as a table: the same search and groups, and the column of what the map is coloured by. */
 import { cluster } from "../../lib/cluster.js";
 import { age, number, percent, seconds } from "../../lib/format.js";
 import { chip, chips, taintChip } from "../../parts/chips.js";
 import { dataTable } from "../../parts/data-table.js";
-import { matcher } from "../../parts/map/search.js";
+import { grouper } from "../../parts/map/grouping.js";
+import { countsOf, matcher } from "../../parts/map/search.js";
 import { split } from "../../parts/map/scale.js";
 
 export function nodeTable(onopen) {
@@ -11,13 +12,16 @@ export function nodeTable(onopen) {
   const element = dataTable({ label: "Nodes", columns: columns(""), sort: "name", rowKey: (row) => row.name, onopen, height: "100%", none: "No node matches" });
   return {
     element,
-    fill(find, colouring) {
-      const match = matcher(find);
+    /** Shows the nodes that are looked for, and returns what was understood. */
+    fill(find, colouring, grouping) {
+      const match = matcher(find, cluster.pods.values(), cluster.nodes.values());
       if (colouring !== extra) {
         extra = colouring;
         element.columns = columns(colouring);
       }
+      element.groupOf = grouping === "none" ? null : grouper(grouping, [...cluster.nodes.values()]);
       element.rows = [...cluster.nodes.values()].filter((row) => !match || match.node(row) || hasPod(row, match));
+      return match?.understood(countsOf(match)) ?? "";
     },
   };
 }

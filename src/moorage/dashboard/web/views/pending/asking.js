@@ -35,13 +35,13 @@ export function canTry(manifest) {
   return answerable("what-if", { changes: [{ apply: manifest }] });
 }
 
-/** What the cluster's own scheduler says of a pod: its condition PodScheduled; null where there is none. */
+/** Why the cluster's own scheduler has not placed a pod: {what, reason, message}; null where it does not say. */
 export async function schedulersWord(pod) {
   await cluster.ready;
   if (cluster.source.kind !== "live" || embedded || !cluster.pods.has(pod)) return null;
   try {
     const told = await getJSON(`/api/pod/${pod.split("/").map(encodeURIComponent).join("/")}`);
-    return (told.conditions ?? []).find((one) => one.type === "PodScheduled") ?? null;
+    return told.wrong.find(({ what }) => what.startsWith("PodScheduled ")) ?? null;
   } catch {
     // It is gone meanwhile.
     return null;

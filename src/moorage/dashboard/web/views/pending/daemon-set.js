@@ -39,7 +39,7 @@ export function daemonSet(told, { again }) {
         explanation.standing === "Pending" ? chip("Pending", "warn") : chip(explanation.desired ? "Complete" : "DESIRED 0", explanation.desired ? "good" : "info"),
         h("span", { class: "grow" }),
         told.asked && h("span", { class: "muted small" }, `as of ${clock(told.asked.time)}`),
-        !embedded && h("button", { class: "button small quiet", type: "button", onclick: again }, "Explain again"),
+        !embedded && h("button", { class: "button small quiet", type: "button", onclick: again }, "Refresh"),
       ),
       h("p", { class: "muted nums" }, COUNTS.map(([key, title]) => `${title} ${number(explanation[key])}`).join(" · ")),
       h("p", { class: "wrap pending-verdict" }, told.verdict),

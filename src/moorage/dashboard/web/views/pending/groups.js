@@ -4,6 +4,7 @@
  *   const list = new GroupList({onchoose: (group) => …});
  *   list.element; list.show(answer of `pending`); list.selected = "default/web-1"; list.failed(text, again)
  */
+import { asOf } from "../../lib/cluster.js";
 import { h, replace } from "../../lib/dom.js";
 import { count, number } from "../../lib/format.js";
 import { empty, failed, loading } from "../../parts/states.js";
@@ -49,6 +50,11 @@ export class GroupList {
     this.#draw();
   }
 
+  /** Says it once more: the cluster has stopped answering, or answers again. */
+  redraw() {
+    if (this.#key) this.#draw();
+  }
+
   failed(text, again) {
     this.#key = "";
     replace(this.#list, h("li", {}, failed(text, again)));
@@ -60,7 +66,7 @@ export class GroupList {
     const wanted = this.#filter.value.trim().toLowerCase();
     const fits = groups.filter((group) => !wanted || textOf(group).includes(wanted));
     const items = fits.map((group) => h("li", {}, this.#item(group)));
-    if (!groups.length) items.push(h("li", {}, empty("No pod is pending", "Pods that no node takes appear here.")));
+    if (!groups.length) items.push(h("li", {}, empty(asOf() ? `No pod was pending ${asOf()}` : "No pod is pending", "Pods that no node takes appear here.")));
     else if (!fits.length) items.push(h("li", { class: "muted group-more" }, "No group matches."));
     if (leftOut) items.push(h("li", { class: "muted group-more" }, `${count(leftOut, "smaller group")} more`));
     replace(this.#list, items);
@@ -89,7 +95,7 @@ export class GroupList {
         "span",
         { class: "group-text" },
         h("span", { class: "group-name cut", title: words }, words),
-        h("span", { class: "group-reason", title: group.message }, why(group)),
+        h("span", { class: "group-reason" }, why(group)),
       ),
     );
   }
@@ -103,12 +109,13 @@ export class GroupList {
   }
 }
 
-/** The reason in one line: what the scheduler's message says after "0/5 nodes are available". */
+/** Why they wait, for a person; of groups without a sentence what the scheduler says after "0/5 nodes are available". */
 function why(group) {
+  if (group.sentence) return group.sentence;
   const said = group.short.replace(/^0\/\d+ nodes are available: /, "").replace(/\.$/, "");
   return group.reason === "Unschedulable" ? said : `${group.reason}: ${said}`;
 }
 
 function textOf(group) {
-  return `${group.workloads.join(" ")} ${group.pods.join(" ")} ${group.reason} ${group.message}`.toLowerCase();
+  return `${group.workloads.join(" ")} ${group.pods.join(" ")} ${group.reason} ${group.message} ${group.sentence ?? ""}`.toLowerCase();
 }

@@ -1,15 +1,19 @@
-/** Shows what would help: each change with its manifest, where the pod would fit then, and buttons that try and apply it. */
+/** Shows what would help, a row for each change: a sentence, its effect, buttons that try and apply it; code is folded. */
 import { act, embedded } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { h, replace } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { codeBlock } from "../../parts/code-block.js";
-import { empty } from "../../parts/states.js";
-import { shownNodes } from "./names.js";
 import { applyRemedy, canBeTried, tryRemedy } from "./trying.js";
 
-export function helpCount({ explanation }) {
-  return explanation.suggestions.length || explanation.together?.changes.length || 0;
+/** What the pools of autoscalers would do for it, a row for each; null if nothing is known of pools. */
+export function poolRows(explanation) {
+  if (!explanation.pools?.length) return null;
+  return h(
+    "dl",
+    { class: "facts" },
+    explanation.pools.map((one) => [h("dt", {}, one.pool), h("dd", { class: "wrap" }, one.sentence)]),
+  );
 }
 
 export function help(told) {
@@ -21,28 +25,53 @@ export function help(told) {
     return h(
       "div",
       { class: "stack" },
-      h("p", {}, `${told.subject ?? "It would fit"}${where} with any one of these changes. Each was tried on the simulated cluster.`),
+      h("p", { class: "muted" }, `${told.subject ?? "It would fit"}${where} with any one of these. Each was tried in a simulation of this cluster, on the whole workload.`),
+      whyNotApplied(cards),
       h("ol", { class: "help-list" }, cards.map((card) => h("li", {}, card.element))),
       unfinished(explanation),
     );
   }
   if (explanation.together) {
-    const { node, changes, pendingBefore, pendingAfter, remarks } = explanation.together;
-    const whole = { pendingBefore, pendingAfter, remarks, summary: changes.map((one) => one.summary).join("; "), nodes: [node], yaml: changes.map((one) => one.yaml).filter(Boolean).join("\n") };
+    const { node, changes, pendingAfter, remarks, effect } = explanation.together;
+    const whole = { pendingAfter, remarks, effect, summary: changes.map((one) => one.summary).join("; "), sentence: changes.map((one) => one.sentence).join(". "), yaml: changes.map((one) => one.yaml).filter(Boolean).join("\n") };
     const card = new Card(told, whole, togetherRemedy, 1);
     offerWhatIsAllowed([card]);
     return h(
       "div",
       { class: "stack" },
       h("p", { class: "wrap" }, `No single change is enough; on ${node} these ${count(changes.length, "change")} would be, together:`),
-      card.element,
+      whyNotApplied([card]),
+      h("ol", { class: "help-list" }, h("li", {}, card.element)),
       unfinished(explanation),
     );
   }
+  return h("p", { class: "wrap" }, nothingHelps(explanation));
+}
+
+/** Why nothing is offered. */
+function nothingHelps(explanation) {
   const standing = explanation.next ?? explanation.standing;
-  if (standing === "Fits" || standing === "Bound") return empty("Nothing needs to help", "The pod has a node, or gets one.");
-  if (explanation.notAllTried) return empty("No change was found that would be enough", "Not all were tried: each takes a long search.");
-  return empty("No single change to the pod or to one node would be enough");
+  if (standing === "Fits" || standing === "Bound") return "Nothing needs to: it has a node, or gets one.";
+  if (!explanation.nodes) return "Only nodes: there are none.";
+  if (explanation.notAllTried) return "No change was found that is enough. Not all were tried: each takes a long search.";
+  if (explanation.reason === "NoScheduler") return "Nothing that can be tried here: its scheduler is not simulated.";
+  if (explanation.reason === "Terminating") return "Nothing: it is being deleted.";
+  if (explanation.reason === "NotCreated") return "Whatever lets the pod before it run.";
+  return "Nothing was found: no single change of the pod, of one node or of another pod is enough, and neither are a few together.";
+}
+
+/** Why no change can be applied, if that is so. */
+function whyNot() {
+  if (embedded) return "This is a saved page: nothing can be applied.";
+  if (cluster.source.kind !== "live") return "The cluster is in files: changes are tried in the simulation.";
+  if (!cluster.changes.allowed) return "Read-only: start the dashboard with --allow-changes to apply changes.";
+  return cluster.past != null ? "You are looking at the past: nothing is applied." : "";
+}
+
+function whyNotApplied(cards) {
+  const line = h("p", { class: "muted small help-why" });
+  if (cards.some((card) => card.remedy.verb)) cluster.ready.then(() => replace(line, whyNot()));
+  return line;
 }
 
 function unfinished(explanation) {
@@ -60,19 +89,32 @@ class Card {
     this.#told = told;
     this.suggestion = suggestion;
     this.remedy = remedy ?? {};
-    const { yaml } = suggestion;
+    const { yaml, remarks = [], pendingAfter } = suggestion;
     const { command, manifest, note, target } = this.remedy;
-    this.element = h(
-      "article",
-      { class: "help-card panel padded stack", "aria-label": suggestion.summary },
-      h("h3", { class: "wrap" }, suggestion.summary),
-      h("p", { class: "muted wrap" }, opens(suggestion, target)),
-      ...effects(suggestion),
+    // The effect says already how many pods still wait.
+    const lines = remarks.slice(pendingAfter ? 1 : 0);
+    const code = [
       yaml ? codeBlock(yaml, { label: `Change ${number}: what to write` }) : null,
       command ? codeBlock(command, { label: `Change ${number}: command` }) : null,
-      manifest ? h("details", {}, h("summary", {}, `Whole manifest${target ? ` of ${named(target)}` : ""}`), codeBlock(manifest, { label: `Change ${number}: whole manifest`, height: "20rem" })) : null,
-      note ? h("p", { class: "wrap help-note" }, note) : null,
-      this.#buttons,
+      manifest ? codeBlock(manifest, { label: `Change ${number}: whole manifest${target ? ` of ${named(target)}` : ""}`, height: "20rem" }) : null,
+    ].filter(Boolean);
+    this.element = h(
+      "article",
+      { class: "help-card", "aria-label": suggestion.sentence },
+      h(
+        "div",
+        { class: "help-row" },
+        h(
+          "div",
+          { class: "help-text" },
+          h("h4", { class: "wrap help-summary" }, suggestion.sentence),
+          h("p", { class: "wrap help-effect" }, suggestion.effect, target && h("span", { class: "muted" }, ` · changes ${named(target)}`)),
+        ),
+        this.#buttons,
+      ),
+      lines.length > 0 && h("ul", { class: "help-remarks wrap" }, lines.map((one) => h("li", {}, one))),
+      note && !remarks.includes(note) ? h("p", { class: "wrap help-note" }, note) : null,
+      code.length > 0 && h("details", { class: "help-code" }, h("summary", {}, "Code"), h("div", { class: "stack" }, code)),
       this.#result,
     );
     this.#drawButtons();
@@ -89,15 +131,8 @@ class Card {
     const may = this.#rights?.allowed && verb && cluster.changes.allowed && cluster.past == null;
     const trial = canBeTried(this.remedy) && h("button", { class: "button", type: "button", onclick: () => this.#try() }, "Try");
     const applying = may && h("button", { class: "button primary", type: "button", onclick: () => this.#apply() }, "Apply…");
-    replace(this.#buttons, trial, applying, verb && h("span", { class: "muted" }, this.#whyNot()));
-  }
-
-  #whyNot() {
-    if (embedded) return "This is a saved page: nothing can be tried or applied.";
-    if (cluster.source.kind !== "live") return "The cluster is in files: it is tried on the simulated cluster.";
-    if (!cluster.changes.allowed) return "Read-only: start the dashboard with --allow-changes to apply changes.";
-    if (cluster.past != null) return "You are looking at the past: nothing is applied.";
-    return this.#rights && !this.#rights.allowed ? this.#rights.reason : "";
+    const refused = verb && !whyNot() && this.#rights && !this.#rights.allowed ? this.#rights.reason : "";
+    replace(this.#buttons, trial, applying, refused && h("span", { class: "muted wrap" }, refused));
   }
 
   #try() {
@@ -125,21 +160,6 @@ async function offerWhatIsAllowed(cards) {
   } catch (error) {
     for (const card of asking) card.rights = { allowed: false, reason: error.message };
   }
-}
-
-function opens({ nodes, kind }, target) {
-  if (target?.kind === "Node" && nodes.length === 1) return `Changes node ${target.name}.`;
-  const fits = kind === "priority" ? "It would be put on" : "It fits on";
-  const where = nodes.length ? `${fits} ${shownNodes(nodes)}.` : "";
-  return [where, target ? `Changes ${named(target)}.` : ""].filter(Boolean).join(" ");
-}
-
-/** How many pods of the workload wait before and after the change, and what to know before it is made. */
-function effects({ pendingBefore, pendingAfter, remarks }) {
-  return [
-    pendingBefore > 0 && h("p", { class: "help-pending" }, `Pods that wait: ${pendingBefore} → ${pendingAfter}`),
-    remarks?.length > 0 && h("ul", { class: "help-remarks wrap" }, remarks.map((one) => h("li", {}, one))),
-  ];
 }
 
 export function named({ kind, namespace, name }) {

@@ -220,7 +220,7 @@ class Matrix {
       const [sign, word] = plugin.checks ? ["✓", "lets it pass"] : ["–", "has nothing to check"];
       return h(
         "td",
-        { class: plugin.checks ? "yes" : "idle" },
+        { class: plugin.checks ? "yes" : "idle", dataset: { plugin: plugin.name } },
         h("span", { "aria-hidden": "true", title: `${plugin.name} ${word}` }, sign),
         h("span", { class: "visually-hidden" }, word),
       );
@@ -241,7 +241,7 @@ class Matrix {
       ),
     );
     this.#explainer.attach(button, () => ({ title: plugin.name, nodes: row, ...cell, details: row.rows ? everyDetail(row, plugin.name) : cell.details }));
-    return h("td", { class: "no" }, button);
+    return h("td", { class: "no", dataset: { plugin: plugin.name } }, button);
   }
 }
 

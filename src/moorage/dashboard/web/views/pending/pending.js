@@ -1,12 +1,12 @@
 /**
  * Shows why pods are Pending: groups of them on the left, one pod explained on the right.
  *
- * Address: #/pending?pod=NAMESPACE/NAME&tab=matrix|help|preemption|scores&node=NAME. `pod` may also be
+ * Address: #/pending?pod=NAMESPACE/NAME&tab=preemption|scores&node=NAME; `tab` opens a folded section. `pod` may also be
  * deployment/NAMESPACE/NAME and the like: the first of its pods that waits, or the next one it would create.
  */
 import { address } from "../../lib/address.js";
 import { embedded } from "../../lib/api.js";
-import { cluster } from "../../lib/cluster.js";
+import { asOf, cluster } from "../../lib/cluster.js";
 import { h, replace, setText } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
@@ -40,6 +40,7 @@ export class PendingView extends HTMLElement {
   #stop = null;
   #timer = 0;
   #problem = "";
+  #summary = null;
   #took = 0;
   #stale = 0;
   #loads = 0;
@@ -62,6 +63,10 @@ export class PendingView extends HTMLElement {
         this.#reloadSoon();
       }
       if (change.all || change.pods.size) this.#tellIfGone();
+      if (change.source) {
+        this.#summarize();
+        this.#groups.redraw();
+      }
     });
     // What was applied is seen at once, not when it is the list's turn.
     this.addEventListener("applied", () => {
@@ -114,13 +119,8 @@ export class PendingView extends HTMLElement {
         this.#stale += 1;
         this.#reloadSoon();
       }
-      const groups = told.groups.length + told.leftOut;
-      setText(
-        this.#lead,
-        told.pending
-          ? `${count(told.pending, "pod")} in ${count(groups, "group")} ${told.pending === 1 ? "waits" : "wait"} for a node`
-          : "Every pod has a node",
-      );
+      this.#summary = told;
+      this.#summarize();
       if (!address.params.pod && told.groups.length && matchMedia("(min-width: 60rem)").matches) {
         address.set({ pod: told.groups[0].example });
       }
@@ -132,6 +132,15 @@ export class PendingView extends HTMLElement {
     } finally {
       this.#took = performance.now() - began;
     }
+  }
+
+  #summarize() {
+    if (!this.#summary) return;
+    const { pending, placed, groups, leftOut } = this.#summary;
+    const known = asOf();
+    const verb = known ? "waited" : pending === 1 ? "waits" : "wait";
+    const waiting = `${count(pending, "pod")} in ${count(groups.length + leftOut, "group")} ${verb} for a node`;
+    setText(this.#lead, `${pending ? waiting : allClear(placed, known)} ${known}`.trim());
   }
 
   async #explain(pod, node, { quietly = false } = {}) {
@@ -160,7 +169,7 @@ export class PendingView extends HTMLElement {
       }
       this.#groups.selected = told.explanation.pod;
       replace(this.#detail, this.#gone, detail(told, { again: () => this.#explain(pod, node), group: this.#groups.groupOf(told.explanation.pod) }));
-      announce(`${told.explanation.pod}: ${told.verdict}`);
+      announce(`${told.explanation.pod}: ${told.explanation.sentence}`);
       this.#tellIfGone();
     } catch (error) {
       if (asking.signal.aborted) return;
@@ -188,6 +197,12 @@ export class PendingView extends HTMLElement {
     const pod = this.#another.value.trim();
     if (pod) address.go("pending", { pod, tab: address.params.tab });
   }
+}
+
+/** That no pod waits for lack of a node. In a live cluster some may not have got theirs yet. */
+function allClear(placed, known) {
+  if (cluster.source.kind !== "live" || !placed || known) return `Every pod ${known ? "had" : "has"} a node`;
+  return `${count(placed, "pod")} ${placed === 1 ? "has" : "have"} no node yet, and would get one`;
 }
 
 customElements.define("moorage-pending", PendingView);

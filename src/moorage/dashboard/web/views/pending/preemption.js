@@ -3,6 +3,7 @@ import { address } from "../../lib/address.js";
 import { h } from "../../lib/dom.js";
 import { count, number } from "../../lib/format.js";
 import { chip } from "../../parts/chips.js";
+import { podLink } from "../../parts/pod/link.js";
 import { empty } from "../../parts/states.js";
 
 const MOST = 200;
@@ -45,7 +46,7 @@ export function preemption({ explanation }) {
             h(
               "tr",
               {},
-              h("th", { scope: "row", class: "wrap" }, h("a", { href: address.href("pending", { pod }) }, pod)),
+              h("th", { scope: "row", class: "wrap" }, podLink(pod)),
               h("td", { class: "wrap" }, found.node),
             ),
           ),

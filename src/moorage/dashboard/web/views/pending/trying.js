@@ -33,7 +33,7 @@ export async function applyRemedy(remedy, suggestion, place) {
   const confirmed = await openDialog({
     title: "Apply to the cluster?",
     body: [
-      h("p", { class: "wrap" }, `${suggestion.summary}, in ${cluster.source.context || cluster.source.name}.`),
+      h("p", { class: "wrap" }, `${suggestion.sentence}, in ${cluster.source.context || cluster.source.name}.`),
       codeBlock(remedy.command, { label: "The same as a command", height: "10rem" }),
       remedy.patch?.length ? codeBlock(JSON.stringify(remedy.patch, null, 2), { label: "Patch", height: "14rem" }) : null,
       tried,

@@ -1,11 +1,13 @@
 /**
  * Shows a plan as `moorage plan` prints it: numbers, what changes would do, a rollout's steps, all pods and nodes, notes.
- * Only saved pages have it: `moorage plan --output html`.
+ * Only saved pages have it: `moorage plan --output html`. Every number says of which moment it is: before the changes of
+ * the command line, or after them; what happens anyway stands apart.
  */
 import { address } from "../../lib/address.js";
 import { ask } from "../../lib/api.js";
 import { h, replace } from "../../lib/dom.js";
 import { count, duration, number } from "../../lib/format.js";
+import { moments } from "../../lib/moments.js";
 import { chip } from "../../parts/chips.js";
 import { dataTable } from "../../parts/data-table.js";
 import { failed, loading } from "../../parts/states.js";
@@ -13,7 +15,7 @@ import { played } from "../timeline/rollouts.js";
 
 const NUMBERS = [
   ["nodes", "Nodes"],
-  ["pods", "Pods"],
+  ["present", "Pods on nodes or waiting"],
   ["bound", "Already there"],
   ["placed", "Placed"],
   ["pending", "Pending"],
@@ -26,12 +28,15 @@ const NUMBERS = [
   ["deleted", "Deleted"],
   ["terminating", "Terminating"],
   ["ended", "Ended before"],
+  ["pods", "All pods, with those that are gone"],
   ["failedWorkloads", "Workloads refused"],
   ["rejectedObjects", "Objects refused"],
   ["unreadable", "Unreadable"],
 ];
-/** Numbers that most plans lack have no column where they are 0. */
-const ALWAYS = new Set(["nodes", "pods", "bound", "placed", "pending", "preempted", "failedWorkloads", "rejectedObjects", "unreadable"]);
+/** What `present` sums up: the pods that the map shows. */
+const PRESENT = ["bound", "placed", "evicting", "pending"];
+/** Numbers that most plans lack have no row where they are 0. */
+const ALWAYS = new Set(["nodes", "present", "bound", "placed", "pending", "preempted", "failedWorkloads", "rejectedObjects", "unreadable"]);
 const STATES = { Pending: "warn", Evicting: "warn", Evicted: "bad", Failed: "bad", Refused: "bad", Preempted: "warn", Bound: "good", Placed: "good", Succeeded: "good" };
 const LEVELS = { error: "bad", warning: "warn", info: "info" };
 const ROW = 33;
@@ -50,45 +55,72 @@ export class PlanView extends HTMLElement {
 }
 
 function sections(plan) {
-  const { summary, whatIf, rollout } = plan;
-  const others = ["evicting", "evicted", "failed", "refused"].filter((key) => summary[key]).map((key) => `, ${number(summary[key])} ${key === "evicting" ? "to be evicted" : key}`);
-  const lead = `${count(summary.pods, "pod")} on ${count(summary.nodes, "node")}: ${number(summary.placed)} placed, ${number(summary.bound)} already there, ${number(summary.pending)} Pending${others.join("")}`;
+  const { whatIf, rollout } = plan;
+  const shown = states(plan);
+  const then = shown.at(-1).words;
   return [
-    h("div", { class: "view-head" }, h("h1", {}, "Plan"), h("p", { class: "lead" }, lead)),
-    panel("Numbers", null, numbers(summary, whatIf?.before)),
+    h("div", { class: "view-head" }, h("h1", {}, "Plan"), h("p", { class: "lead" }, shown.map(({ title, summary }) => h("span", { class: "plan-lead" }, `${title}: ${phrase(summary)}.`)))),
+    h("div", { class: "plan-columns" }, panel("Numbers", null, numbers(shown)), whatIf && changesPanel(whatIf)),
     whatIf && whatIfSections(whatIf),
     rollout && rolloutSection(rollout),
-    listed("Evicted", plan.evicted, movedColumns()),
-    listed("Evicted again and again", plan.evictionLoops, [text("Workload", (one) => one.workload, "16rem"), { ...text("Every", (one) => duration(one.everySeconds), "6rem"), by: (one) => one.everySeconds, end: true }, text("Why", (one) => one.because)]),
-    listed("Workloads whose pods are refused", plan.failedCreates, [text("Workload", (one) => one.workload, "16rem"), text("Pods", (one) => (one.refused ? `${number(one.existing)} of ${number(one.wanted)} exist, ${number(one.refused)} refused` : ""), "12rem"), text("Why", (one) => hinted(one)), text("Place", place, "16rem")]),
-    listed("Preempted", plan.preempted, [text("Pod", (one) => one.pod), text("Node", (one) => one.node), text("Makes room for", (one) => one.by)]),
-    listed("Pods", plan.pods, podColumns(), (one) => one.state === "Pending" && address.go("pending", { pod: `${one.namespace}/${one.name}` })),
-    listed("Nodes", plan.nodes, nodeColumns(plan.nodes), (one) => address.go("map", { node: one.name })),
-    listed("Room for more pods", headroom(plan), [text("Workload", (one) => one[0]), text("Pods", (one) => one[1])]),
+    listed("Evicted", plan.evicted, movedColumns(), { when: then }),
+    listed("Evicted again and again", plan.evictionLoops, [text("Workload", (one) => one.workload, "16rem"), { ...text("Every", (one) => duration(one.everySeconds), "6rem"), by: (one) => one.everySeconds, end: true }, text("Why", (one) => one.because)], { when: then }),
+    listed("Workloads whose pods are refused", plan.failedCreates, [text("Workload", (one) => one.workload, "16rem"), text("Pods", (one) => (one.refused ? `${number(one.existing)} of ${number(one.wanted)} exist, ${number(one.refused)} refused` : ""), "12rem"), text("Why", (one) => hinted(one)), text("Place", place, "16rem")], { when: then }),
+    listed("Preempted", plan.preempted, [text("Pod", (one) => one.pod), text("Node", (one) => one.node), text("Makes room for", (one) => one.by)], { when: then }),
+    listed("Pods", plan.pods, podColumns(), { when: then, onopen: (one) => one.state === "Pending" && address.go("pending", { pod: `${one.namespace}/${one.name}` }) }),
+    listed("Nodes", plan.nodes, nodeColumns(plan.nodes), { when: then, onopen: (one) => address.go("map", { node: one.name }) }),
+    listed("Room for more pods", headroom(plan), [text("Workload", (one) => one[0]), text("Pods", (one) => one[1])], { when: then }),
     listed("Notes", plan.notes, [level(), text("Object", (one) => one.object, "16rem"), text("Note", (one) => hinted(one)), text("Place", place, "16rem")]),
   ];
 }
 
-function numbers(summary, before) {
-  const shown = NUMBERS.filter(([key]) => ALWAYS.has(key) || summary[key] || before?.[key]);
-  const row = (name, values) => h("tr", {}, h("th", { scope: "row" }, name), shown.map(([key]) => h("td", { class: "end nums", dataset: { number: key } }, number(values[key]))));
+/** The moments of the plan with their numbers; a page that has only the last one still knows those without the changes. */
+function states(plan) {
+  const known = moments.length ? moments : [{ title: "As planned", words: "as planned", summary: plan.summary }];
+  if (!plan.whatIf || known.length > 1) return known;
+  return [{ title: "Without the changes", words: "without the changes", summary: plan.whatIf.before }, ...known];
+}
+
+function phrase(summary) {
+  const others = ["evicting", "evicted", "failed", "refused"].filter((key) => summary[key]).map((key) => `, ${number(summary[key])} ${key === "evicting" ? "to be evicted" : key}`);
+  return `${count(present(summary), "pod")} on ${count(summary.nodes, "node")}: ${number(summary.placed)} placed, ${number(summary.bound)} already there, ${number(summary.pending)} Pending${others.join("")}`;
+}
+
+function present(summary) {
+  return PRESENT.reduce((sum, key) => sum + summary[key], 0);
+}
+
+/** One row for each number, one column for each moment, and what differs between the last two. */
+function numbers(shown) {
+  const value = ({ summary }, key) => (key === "present" ? present(summary) : summary[key]);
+  const isShown = (key) => ALWAYS.has(key) || (key === "pods" ? shown.some(({ summary }) => summary.pods !== present(summary)) : shown.some(({ summary }) => summary[key]));
+  const head = (title) => h("th", { scope: "col", class: "end" }, title);
+  const row = ([key, title]) => {
+    const [before, after] = shown.slice(-2).map((state) => value(state, key));
+    const cells = shown.map((state) => h("td", { class: "end nums", dataset: { number: key } }, number(value(state, key))));
+    return h("tr", {}, h("th", { scope: "row" }, title), cells, shown.length > 1 && h("td", { class: "end nums" }, after === before ? h("span", { class: "muted" }, "0") : h("strong", {}, `${after > before ? "+" : "−"}${number(Math.abs(after - before))}`)));
+  };
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Numbers of the plan" },
     h(
       "table",
       { class: "plan-numbers" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "State"), shown.map(([, title]) => h("th", { scope: "col", class: "end" }, title)))),
-      h("tbody", {}, before && row("Before", before), row(before ? "After the changes" : "Planned", summary)),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Number"), shown.map(({ title }) => head(title)), shown.length > 1 && head("Difference"))),
+      h("tbody", {}, NUMBERS.filter(([key]) => isShown(key)).map(row)),
     ),
   );
+}
+
+function changesPanel(whatIf) {
+  return panel("What the changes do", null, h("div", {}, h("ul", { class: "plan-changes" }, whatIf.changes.map((one) => h("li", { class: "wrap" }, one))), h("p", { class: "plan-changes wrap" }, h("strong", {}, `${whatIf.sentence}.`))));
 }
 
 function movedColumns() {
   return [
     text("Pod", (one) => one.pod),
     text("Node", (one) => one.node, "10rem"),
-    { ...text("After", (one) => duration(one.afterSeconds), "6rem"), by: (one) => one.afterSeconds, end: true },
+    { ...text("After", (one) => (one.afterSeconds > 0 ? duration(one.afterSeconds) : "at once"), "6rem"), by: (one) => one.afterSeconds, end: true },
     text("Why", (one) => `${one.cause}: ${one.because}`),
     text("Then", (one) => (one.newNode ? `${one.replacedBy} on ${one.newNode}` : one.replacedBy ? `${one.replacedBy} is Pending: ${one.message}` : "nothing takes its place")),
   ];
@@ -97,15 +129,15 @@ function movedColumns() {
 function whatIfSections(whatIf) {
   const moved = movedColumns();
   const pods = podColumns();
+  const because = { when: "because of the changes" };
   return [
-    panel("What if", null, h("div", {}, h("ul", { class: "plan-changes" }, whatIf.changes.map((one) => h("li", { class: "wrap" }, one))), h("p", { class: "plan-changes wrap" }, `${whatIf.sentence}.`))),
-    listed("Evicted", whatIf.evicted, moved),
-    listed("Replaced by a rolling update", whatIf.replaced, moved),
-    listed("Kept from being evicted", whatIf.blocked, [text("Pod", (one) => one.pod), text("Why", (one) => one.message)]),
-    listed("Newly placed", whatIf.placed, pods),
-    listed("Newly Pending", whatIf.pending, pods),
-    listed("Newly failed", whatIf.failed, pods),
-    listed("Leave anyway, also without the changes", whatIf.anyway, moved),
+    listed("Evicted", whatIf.evicted, moved, because),
+    listed("Replaced by a rolling update", whatIf.replaced, moved, because),
+    listed("Kept from being evicted", whatIf.blocked, [text("Pod", (one) => one.pod), text("Why", (one) => one.message)], because),
+    listed("Newly placed", whatIf.placed, pods, because),
+    listed("Newly Pending", whatIf.pending, pods, because),
+    listed("Newly failed", whatIf.failed, pods, because),
+    listed("Leave anyway", whatIf.anyway, moved, { when: "also without the changes", anyway: true }),
   ];
 }
 
@@ -156,18 +188,19 @@ function text(title, of, width) {
   return { id: title, title, width, cell: (row) => String(of(row) ?? ""), by: (row) => String(of(row) ?? "") };
 }
 
-/** A panel with a table; nothing where there are no rows. */
-function listed(title, rows, columns, onopen = null) {
+/** A panel with a table; nothing where there are no rows. `when` says of which moment they are. */
+function listed(title, rows, columns, { when = "", onopen = null, anyway = false } = {}) {
   if (!rows?.length) return null;
-  return panel(title, h("span", { class: "muted nums" }, number(rows.length)), table(title, rows, columns, onopen));
+  const beside = [h("span", { class: "muted nums" }, number(rows.length)), when && h("span", { class: "muted" }, when)];
+  return panel(title, beside, table([title, when].filter(Boolean).join(", "), rows, columns, onopen), anyway);
 }
 
-function table(label, rows, columns, onopen = null) {
+function table(label, rows, columns, onopen) {
   return dataTable({ label, columns, rows, onopen, height: `${Math.min(rows.length + 1, MOST) * ROW}px` });
 }
 
-function panel(title, beside, ...body) {
-  return h("section", { class: "panel plan-panel" }, h("div", { class: "panel-head" }, h("h2", {}, title), beside), h("div", { class: "plan-body" }, body));
+function panel(title, beside, body, anyway = false) {
+  return h("section", { class: ["panel plan-panel", anyway && "anyway"] }, h("div", { class: "panel-head" }, h("h2", {}, title), beside), h("div", { class: "plan-body" }, body));
 }
 
 customElements.define("moorage-plan", PlanView);

@@ -152,6 +152,7 @@ export class Editor {
   #changed(event) {
     this.#draw();
     this.#oninput(this.text);
+    this.#narrow();
     const typed = event?.inputType ?? "";
     if (typed.startsWith("insert") && typed !== "insertFromPaste" && this.#wantsCompletion()) this.#suggest();
     else this.close();
@@ -264,8 +265,23 @@ export class Editor {
       this.completions.hide();
       return;
     }
-    this.#completion = { from, to };
+    this.#completion = { ...completion, from, to, length: this.text.length };
     this.completions.show(completion, this.#caret(from));
+  }
+
+  /** Typing goes on before the next answer is there: keeps what still fits, and what Enter would replace. */
+  #narrow() {
+    if (!this.completions.open || !this.#completion) return;
+    const { from, length } = this.#completion;
+    const to = this.#completion.to + this.text.length - length;
+    const written = this.text.slice(from, this.area.selectionStart).toLowerCase();
+    const candidates = this.#completion.candidates.filter(({ label }) => label.toLowerCase().includes(written));
+    if (to < from || this.area.selectionStart < from || !candidates.length) {
+      this.completions.hide();
+      return;
+    }
+    this.#completion = { ...this.#completion, candidates, to, length: this.text.length };
+    this.completions.show(this.#completion, this.#caret(from));
   }
 
   #take(one) {

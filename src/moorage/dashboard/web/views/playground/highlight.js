@@ -1,15 +1,16 @@
 /**
  * Colours YAML and CEL: highlight(text, "yaml" or "cel") → lines, each a list of [text, class]; "" is plain.
  *
- * The value of `expression:` is coloured as CEL, also in the lines of a block below it. It reads by line, since what
+ * The value of `expression:` (of policies also `messageExpression:` and `valueExpression:`) is coloured as CEL, also in the lines of a block below it. It reads by line, since what
  * is being typed is rarely complete.
  */
 
 const CEL =
   /(?<comment>\/\/.*)|(?<string>[rRbB]{0,2}(?:"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?))|(?<number>\b(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)u?\b)|(?<keyword>\b(?:true|false|null|in)\b)|(?<call>[A-Za-z_]\w*(?=\s*\())|(?<name>[A-Za-z_]\w*)|(?<operator>&&|\|\||[=!<>]=|[<>!?:+\-*/%])/g;
+/** A key begins where a word does, and is not longer than people write: each letter is looked at a bounded number of times. */
 const YAML =
-  /(?<comment>(?:^|(?<=\s))#.*)|(?<string>"(?:\\.|[^"\\])*"?|'(?:''|[^'])*'?)|(?<key>[^\s"'{}[\],#:&*!|>-][^{}[\],:#]*?(?=\s*:(?:\s|$)))|(?<number>(?<![\w.-])-?\d+(?:\.\d+)?(?![\w.-]))|(?<keyword>(?<![\w.-])(?:true|false|null|yes|no|on|off)(?![\w.-]))|(?<operator>[{}[\],:]|(?:^|(?<=\s))-(?=\s|$)|[|>][0-9+-]*$)/g;
-const HEADER = /^(\s*(?:-\s+)*)(["']?)expression\2\s*:\s*/;
+  /(?<comment>(?:^|(?<=\s))#.*)|(?<string>"(?:\\.|[^"\\])*"?|'(?:''|[^'])*'?)|(?<key>(?<![^\s{},[\]])[^\s"'{}[\],#:&*!|>-][^{}[\],:#]{0,200}?(?=\s{0,20}:(?:\s|$)))|(?<number>(?<![\w.-])-?\d+(?:\.\d+)?(?![\w.-]))|(?<keyword>(?<![\w.-])(?:true|false|null|yes|no|on|off)(?![\w.-]))|(?<operator>[{}[\],:]|(?:^|(?<=\s))-(?=\s|$)|[|>][0-9+-]*$)/g;
+const HEADER = /^(\s*(?:-\s+)*)(["']?)(?:expression|messageExpression|valueExpression)\2\s*:\s*/;
 const BLOCK = /^[|>][0-9+-]*\s*(?:#.*)?$/;
 
 export function highlight(text, language) {

@@ -13,6 +13,7 @@ import { copy } from "../../parts/code-block.js";
 import { empty, failed } from "../../parts/states.js";
 import { Editor } from "./editor.js";
 import { EXAMPLES, fromCluster } from "./examples.js";
+import { PolicyMode } from "./policy-mode.js";
 import { nodeGroups, summary, taintTable } from "./node-results.js";
 import { expressionFacts, forms, gates } from "./rule-results.js";
 import { fromParams, toParams } from "./sharing.js";
@@ -22,6 +23,7 @@ const KINDS = [
   ["affinity", "Affinity"],
   ["nodeSelector", "Node selector"],
   ["cel", "CEL expression"],
+  ["policy", "Admission policy"],
 ];
 const NAMES = { tolerations: "tolerations", affinity: "an affinity", nodeSelector: "a node selector" };
 /** Milliseconds after which a question about a copy that is too old is asked again. */
@@ -42,12 +44,17 @@ export class PlaygroundView extends HTMLElement {
   #ask = debounce(() => this.#judge(), 150);
   #share = debounce(() => this.#remember(), 300);
   #stop = () => {};
+  #policies = null;
 
   connectedCallback() {
+    if (address.params.kind === "policy") {
+      this.#openPolicies();
+      return;
+    }
     if (!this.#started) this.#build();
     this.#started = true;
     const given = fromParams(address.params);
-    if (given) this.#show(given);
+    if (given || this.#state.text) this.#show(given ?? this.#state);
     else cluster.ready.then(() => this.#showFirst());
     this.#stop = cluster.subscribe((change) => this.#clusterChanged(change));
   }
@@ -58,12 +65,35 @@ export class PlaygroundView extends HTMLElement {
     this.#share.cancel();
     clearTimeout(this.#again);
     this.#asking?.abort();
-    this.editor.close();
+    this.editor?.close();
+    this.#policies?.close();
   }
 
   addressChanged(params) {
+    const wants = params.kind === "policy";
+    if (wants !== Boolean(this.#policies)) {
+      this.disconnectedCallback();
+      this.#policies = null;
+      this.#started = false;
+      this.connectedCallback();
+      return;
+    }
+    if (wants) {
+      this.#policies.show(params);
+      return;
+    }
     const given = fromParams(params);
     if (given && JSON.stringify(given) !== JSON.stringify(this.#state)) this.#show(given);
+  }
+
+  /** The mode about policies takes the place of all that is about rules. */
+  #openPolicies() {
+    this.#started = false;
+    const kinds = h("div", { class: "segmented", role: "group", "aria-label": "Kind of rule" }, KINDS.map(([kind, title]) => this.#kindButton(kind, title)));
+    kinds.lastChild.setAttribute("aria-pressed", "true");
+    this.#policies = new PolicyMode(kinds);
+    replace(this, this.#policies.element);
+    this.#policies.show(address.params);
   }
 
   async #showFirst() {
@@ -211,6 +241,11 @@ export class PlaygroundView extends HTMLElement {
   }
 
   #switchKind(kind) {
+    if (kind === "policy" || this.#policies) {
+      if (kind !== "policy") this.#state = { ...this.#state, kind, text: EXAMPLES.find((example) => example.kind === kind)?.text ?? "" };
+      address.go("playground", { kind });
+      return;
+    }
     if (kind === this.#state.kind || embedded) return;
     this.#drafts.set(this.#state.kind, this.#state.text);
     const text = this.#drafts.get(kind) ?? EXAMPLES.find((example) => example.kind === kind)?.text ?? "";

@@ -3,9 +3,9 @@
  *
  * A change is an object with one name: {taint: {nodes, key, value, effect}}, {untaint: {nodes, key, effect}},
  * {label: {nodes, key, value}} with null for a label that goes, {deviceTaint: {driver, pool, device, key, value,
- * effect}}, {cordon | drain | remove: node}, {scale: {workload, replicas}}, {addNodes: {count, like}}, {apply:
- * manifests}. `nodes` is a list of names, {label: {key, value}} or "all"; in the page and its address also {taint:
- * key}, the nodes that have such a taint, which `asked` turns into names.
+ * effect}}, {cordon | drain | remove: {nodes}}, {evict: "namespace/pod"}, {scale: {workload, replicas}}, {addNodes:
+ * {count, like}}, {apply: manifests}. `nodes` is a list of names, {label: {key, value}} or "all"; in the page and its address also {taint:
+ * key}, the nodes that have such a taint, which `asked` turns into names. An address may have a node's name for {nodes}.
  */
 
 export const KINDS = {
@@ -13,13 +13,16 @@ export const KINDS = {
   label: "Label",
   deviceTaint: "Device taint",
   untaint: "Remove a taint",
-  cordon: "Cordon a node",
-  drain: "Drain a node",
-  remove: "Remove a node",
+  cordon: "Cordon nodes",
+  drain: "Drain nodes",
+  remove: "Remove nodes",
+  evict: "Evict a pod",
   scale: "Scale a workload",
   addNodes: "Add nodes",
   apply: "Apply manifests",
 };
+/** Changes that have nothing but nodes. */
+export const ONLY_NODES = new Set(["cordon", "drain", "remove"]);
 /** More changes than these are not read from an address. */
 export const MOST = 50;
 /** Longer addresses are neither written nor read: they do not survive a chat or a mail. */
@@ -33,16 +36,16 @@ export function kindOf(change) {
 export function missing(change) {
   const kind = kindOf(change);
   const what = change[kind];
-  if (kind === "cordon" || kind === "drain" || kind === "remove") return what ? "" : "Choose a node.";
   if (kind === "apply") return what.trim() ? "" : "Paste a manifest.";
+  if (kind === "evict") return what ? "" : "Choose a pod.";
   if (kind === "scale") return what.workload ? "" : "Choose a workload.";
   if (kind === "addNodes") return what.like ? "" : "Choose the node that they are like.";
   if (kind === "deviceTaint") {
     if (!what.key) return "Choose a key.";
     return what.driver ? "" : "Choose a driver.";
   }
-  if (!what.key) return "Choose a key.";
-  if (Array.isArray(what.nodes)) return what.nodes.length ? "" : "Choose a node.";
+  if (!what.key && !ONLY_NODES.has(kind)) return "Choose a key.";
+  if (Array.isArray(what.nodes)) return what.nodes[0] ? "" : "Choose a node.";
   if (what.nodes?.label) return what.nodes.label.key ? "" : "Choose a label.";
   return what.nodes ? "" : "Choose nodes.";
 }
@@ -67,8 +70,10 @@ export function describe(change) {
       return `add ${what.count} ${what.count === 1 ? "node" : "nodes"} like ${what.like}`;
     case "apply":
       return "apply manifests";
+    case "evict":
+      return `evict pod ${what}`;
     default:
-      return `${kind} node ${what}`;
+      return `${kind} ${scopeText(what.nodes)}`;
   }
 }
 
@@ -121,10 +126,16 @@ export function decode(text) {
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0));
     const read = JSON.parse(new TextDecoder().decode(bytes));
-    return Array.isArray(read) && read.length <= MOST && read.every(isChange) ? read : null;
+    return Array.isArray(read) && read.length <= MOST && read.every(isChange) ? read.map(withScope) : null;
   } catch {
     return null;
   }
+}
+
+/** A node's name alone, as in `{drain: "node-1"}`, becomes a scope. */
+function withScope(change) {
+  const kind = kindOf(change);
+  return ONLY_NODES.has(kind) && typeof change[kind] === "string" ? { [kind]: { nodes: [change[kind]] } } : change;
 }
 
 function isChange(one) {
@@ -132,7 +143,8 @@ function isChange(one) {
   const kind = kindOf(one);
   const what = one[kind];
   if (!Object.hasOwn(KINDS, kind)) return false;
-  if (["cordon", "drain", "remove", "apply"].includes(kind)) return typeof what === "string";
+  if (kind === "apply" || kind === "evict") return typeof what === "string";
+  if (ONLY_NODES.has(kind)) return typeof what === "string" || isScope(what?.nodes);
   if (!what || typeof what !== "object") return false;
   if (kind === "scale") return typeof what.workload === "string" && Number.isInteger(what.replicas);
   if (kind === "addNodes") return typeof what.like === "string" && Number.isInteger(what.count);

@@ -13,18 +13,20 @@ import { describe, kindOf } from "./changes.js";
 /** The changes as commands: those of kubectl that make them, and that of Moorage that asks the same question. */
 export function showCommands(answer) {
   const commands = (answer.kubectl ?? []).join("\n");
+  const remarks = answer.kubectlRemarks ?? [];
   return openDialog({
     title: "As commands",
     body: [
       commands
         ? codeBlock(commands, { label: "kubectl: makes these changes", height: "18rem" })
         : h("p", { class: "muted" }, "kubectl has no commands for these changes."),
+      remarks.length ? h("ul", { class: "command-remarks" }, remarks.map((text) => h("li", {}, text))) : null,
       answer.plan ? codeBlock(answer.plan, { label: "moorage: asks the same question", height: "12rem" }) : null,
     ],
   });
 }
 
-const LEFT_TO_KUBECTL = { drain: "A drain", remove: "The removal of a node", apply: "Applying manifests", addNodes: "Adding nodes" };
+const LEFT_TO_KUBECTL = { drain: "A drain", evict: "An eviction", remove: "The removal of a node", apply: "Applying manifests", addNodes: "Adding nodes" };
 
 /** Why the changes cannot be applied here; "" where they can. */
 export function whyNotApply(changes) {

@@ -11,14 +11,13 @@ import { freshId, h, replace, setText } from "../../lib/dom.js";
 import { count, natural, number } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 import { combobox } from "../../parts/combobox.js";
-import { KINDS, describe, kindOf, missing, nodesIn } from "./changes.js";
+import { KINDS, ONLY_NODES, describe, kindOf, missing, nodesIn } from "./changes.js";
 import { onNode, propose, workloadName } from "./proposals.js";
 import { keysOf, placed, scaleOf } from "./scales.js";
 import { scopeFields } from "./scope.js";
 import { countControl, valueControl } from "./value.js";
 
-const ON_NODES = new Set(["taint", "untaint", "label"]);
-const ONE_NODE = new Set(["cordon", "drain", "remove"]);
+const ON_NODES = new Set(["taint", "untaint", "label", ...ONLY_NODES]);
 
 export class ChangeEditor {
   #hooks;
@@ -118,12 +117,13 @@ export class ChangeEditor {
 
   #fields() {
     const kind = this.#kind;
-    if (ONE_NODE.has(kind)) return [this.#nodeField()];
     if (kind === "scale") return this.#scaleFields();
     if (kind === "addNodes") return this.#addFields();
     if (kind === "apply") return [this.#applyField()];
+    if (kind === "evict") return [this.#podField()];
     if (kind === "deviceTaint") return [...this.#deviceFields(), this.#keyField(), this.#effectField(cluster.names.deviceEffects), this.#valueField("device")];
     const scope = scopeFields({ kind, what: this.#what, nodes: this.#hooks.nodes(), onscope: (nodes) => this.#put({ nodes }, true) });
+    if (ONLY_NODES.has(kind)) return [scope];
     if (kind === "untaint") return [this.#keyField(), this.#effectField(["", ...cluster.names.effects]), scope];
     if (kind === "taint") return [this.#keyField(), this.#effectField(cluster.names.effects), scope, this.#valueField("node")];
     return [this.#keyField(), scope, this.#what.value === null ? null : this.#valueField("node"), this.#removeField()];
@@ -181,6 +181,7 @@ export class ChangeEditor {
       noun,
       place: (value, signal) => placed(kind, key, value, signal),
       onvalue: (value) => this.#put({ value }),
+      next: (direction, signal) => this.#hooks.next(this, direction, signal),
     });
     control.element.dataset.part = "value";
     return control.element;
@@ -194,9 +195,15 @@ export class ChangeEditor {
     return h("label", { class: "check", dataset: { part: "remove" } }, box, "Remove the label instead");
   }
 
-  #nodeField(label = "Node", value = this.#what, onchange = (name) => this.#put(name)) {
+  #nodeField(label, value, onchange) {
     const options = [...this.#hooks.nodes().keys()].sort(natural).map((name) => ({ value: name, text: name }));
     return part("node", combobox({ label, options, value, placeholder: "node-1", onchange }));
+  }
+
+  #podField() {
+    const pods = [...cluster.pods.values()].filter((pod) => pod.node);
+    const options = pods.map((pod) => ({ value: pod.key, text: pod.key, hint: pod.node }));
+    return part("pod", combobox({ label: "Pod", options, value: this.#what, placeholder: "default/web-1", onchange: (key) => this.#put(key) }));
   }
 
   #addFields() {

@@ -1,5 +1,5 @@
-/** Says what the map has to show of an answer: pods that leave, land or wait, and nodes whose value changes. */
-import { kindOf, nodesIn } from "./changes.js";
+/** Says what the map has to show of an answer: pods that leave, land or wait, those that leave anyway, and nodes whose value changes. */
+import { ONLY_NODES, kindOf, nodesIn } from "./changes.js";
 
 /** Returns what `setOverlay` of parts/node-map.js takes. */
 export function overlayOf(part, changes, nodes) {
@@ -19,7 +19,11 @@ export function overlayOf(part, changes, nodes) {
   }
   for (const one of part.placed ?? []) landing.set(podKey(one), one.node);
   for (const one of part.pending ?? []) pending.add(podKey(one));
-  return { leaving, landing, pending, nodes: changedNodes(changes, nodes) };
+  const anyway = new Map((part.anyway ?? []).filter((one) => !leaving.has(one.pod)).map((one) => [one.pod, one.afterSeconds ?? 0]));
+  const added = part.added ?? [];
+  const framed = changedNodes(changes, nodes);
+  for (const { name } of added) framed.set(name, { isNew: true });
+  return { leaving, landing, pending, anyway, nodes: framed, added };
 }
 
 /**
@@ -34,8 +38,9 @@ export function changedNodes(changes, nodes) {
   for (const change of ordered) {
     const kind = kindOf(change);
     const what = change[kind];
-    if (kind === "cordon" || kind === "drain" || kind === "remove") {
-      if (!changed.has(what)) changed.set(what, {});
+    if (ONLY_NODES.has(kind)) {
+      const mark = kind === "remove" ? { isGone: true } : {};
+      for (const { name } of nodesIn(what.nodes, nodes)) changed.set(name, { ...changed.get(name), ...mark });
     } else if (kind === "taint" || kind === "untaint" || kind === "label") {
       const isColour = colouring === `${kind === "label" ? "label" : "taint"}:${what.key}`;
       for (const row of nodesIn(what.nodes, nodes)) {

@@ -10,7 +10,9 @@ export function propose(kind, nodes, facts) {
     case "cordon":
     case "drain":
     case "remove":
-      return { [kind]: first };
+      return { [kind]: { nodes: [first] } };
+    case "evict":
+      return { evict: "" };
     case "apply":
       return { apply: "" };
     case "addNodes":

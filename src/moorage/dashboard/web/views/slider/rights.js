@@ -33,7 +33,7 @@ function needed(change) {
     const rule = { apiVersion: "resource.k8s.io/v1beta2", kind: "DeviceTaintRule" };
     return ["create", "patch"].map((verb) => ({ verb, ...rule }));
   }
-  const names = kind === "cordon" ? [what] : what.nodes;
+  const names = what.nodes;
   const node = { verb: "patch", apiVersion: "v1", kind: "Node" };
   return Array.isArray(names) && names.length <= BY_NAME ? names.map((name) => ({ ...node, name })) : [node];
 }

@@ -33,10 +33,7 @@ export function holdsAt(tick, stop) {
   return tick.holds.some(([from, until]) => stop >= from && stop < until);
 }
 
-/** The stop at which something changes next, to the right (1) or to the left (-1); the neighbour if nothing ever does. */
-export function nextTurn(scale, stop, direction) {
-  if (!scale.turns.length) return Math.min(Math.max(stop + direction, 0), scale.stops.length - 1);
-  if (direction > 0) return scale.turns.find((one) => one > stop) ?? stop;
-  const begun = scale.turns.findLast((one) => one <= stop);
-  return begun === undefined ? stop : begun - 1;
+/** Asks for the next value above (1) or below (-1) at which the answer is another one: {value, last, complete}. */
+export async function nextValue(changes, at, direction, signal) {
+  return (await ask("next-value", { changes, at, direction }, { signal })).at(-1);
 }

@@ -6,7 +6,7 @@ import { address } from "../../lib/address.js";
 import { ask, embedded } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { debounce, h, replace, setText } from "../../lib/dom.js";
-import { age } from "../../lib/format.js";
+import { ago } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 import { Asking } from "./asking.js";
 import { MOST, asked, decode, encode, missing } from "./changes.js";
@@ -14,6 +14,8 @@ import { applyChanges, share, showCommands, whyNotApply } from "./dialogs.js";
 import { ChangeEditor } from "./editor.js";
 import { overlayOf } from "./overlay.js";
 import { propose } from "./proposals.js";
+import { TipList } from "./tips.js";
+import { nextValue } from "./scales.js";
 import { Results, sentence } from "./results.js";
 import { whyForbidden } from "./rights.js";
 import { whatIfMap } from "./what-if-map.js";
@@ -30,6 +32,7 @@ export class SliderView extends HTMLElement {
   #answer = null;
   #answered = 0;
   #half = false;
+  #tips = new TipList((change) => this.#try(change));
   #rights = null;
   #asked = "";
   #parts = {};
@@ -77,6 +80,7 @@ export class SliderView extends HTMLElement {
     this.#parts.list = h("ol", { class: "change-list", "aria-label": "Changes" });
     this.#parts.status = h("p", { class: "slider-status", role: "status" });
     this.#parts.age = h("p", { class: "slider-age muted" });
+    this.#parts.progress = h("p", { class: "slider-progress muted nums", "aria-hidden": "true", dataset: { progress: "" } });
     this.#parts.note = h("p", { class: "slider-note muted" });
     replace(
       this,
@@ -101,12 +105,13 @@ export class SliderView extends HTMLElement {
           { class: "slider-changes", "aria-label": "Changes" },
           this.#parts.list,
           button("add", "plus", "Add a change", () => this.#add()),
+          this.#tips.element,
           this.#parts.note,
         ),
         h(
           "div",
           { class: "slider-answer" },
-          (this.#parts.state = h("div", { class: "panel slider-state" }, h("div", { class: "slider-lines" }, this.#parts.status, this.#parts.age), this.#results.numbers)),
+          (this.#parts.state = h("div", { class: "panel slider-state" }, h("div", { class: "slider-lines" }, this.#parts.status, this.#parts.age, this.#parts.progress), this.#results.numbers)),
           h("section", { class: "panel slider-map", "aria-label": "Map of the nodes" }, this.#map.element),
         ),
       ),
@@ -121,12 +126,25 @@ export class SliderView extends HTMLElement {
     const given = decode(address.params.changes ?? "");
     if (address.params.changes && !given) setText(this.#parts.note, "The address holds changes that cannot be read: these are proposed instead.");
     if (given) this.#setChanges(given);
-    else this.#tell("idle");
+    else this.#tell("looking");
+    const tipped = this.#tips.read();
     await this.#readFacts();
     if (!this.isConnected) return undefined;
     if (given) this.#editors.forEach((one) => one.refresh());
-    else if (!this.#editors.length) this.#setChanges([propose("taint", cluster.nodes, this.#facts)]);
+    else await this.#open(tipped);
     return undefined;
+  }
+
+  /** Opens on the change that does something and moves a value least; where none does, on one that changes nothing. */
+  async #open(tipped) {
+    const tip = await tipped;
+    if (!this.isConnected || this.#editors.length) return;
+    this.#setChanges([tip?.change ?? propose("taint", cluster.nodes, this.#facts)]);
+  }
+
+  #try(change) {
+    this.#setChanges(decode(encode([change])) ?? [change]);
+    this.#writeAddress();
   }
 
   /** A saved page has the answer to one question: it is shown, and nothing can be moved. */
@@ -177,6 +195,10 @@ export class SliderView extends HTMLElement {
       facts: () => this.#facts,
       onchange: () => this.#edited(),
       onremove: () => this.#remove(editor),
+      next: (one, direction, signal) => {
+        const at = this.#editors.filter(({ change }) => !missing(change)).indexOf(one);
+        return nextValue(this.#complete(), at, direction, signal);
+      },
     });
     this.#editors.push(editor);
     this.#parts.list.append(h("li", { class: "change-item" }, editor.element));
@@ -259,6 +281,9 @@ export class SliderView extends HTMLElement {
     } else if (name === "failed") {
       setText(this.#parts.status, error.message);
       setText(this.#parts.age, this.#failure());
+    } else if (name === "looking") {
+      setText(this.#parts.status, "Looking for a change that does something…");
+      setText(this.#parts.age, "");
     } else if (name === "idle") {
       setText(this.#parts.status, cluster.nodes.size ? "Choose what to change." : "The cluster has no nodes.");
       setText(this.#parts.age, "");
@@ -280,8 +305,7 @@ export class SliderView extends HTMLElement {
 
   #tellAge(now = false) {
     if (!now && this.state !== "done") return;
-    const old = Date.now() / 1000 - this.#answered;
-    const when = embedded ? "As saved" : old < 2 ? "As of now" : `As of ${age(this.#answered)} ago`;
+    const when = embedded ? "As saved" : `As of ${ago(this.#answered).replace("just ", "")}`;
     setText(this.#parts.age, this.#answer?.stopped ? `${when}: ${this.#answer.stopped}` : when);
   }
 

@@ -1,19 +1,21 @@
 /**
  * Builds the control for a value: a slider over the stops of a scale with its thresholds, or a text field.
  *
- *   const control = valueControl({scale, value, label, noun: "node", place: async (text) => scale, onvalue: (text) => …});
+ *   const control = valueControl({scale, value, label, noun: "node", place: async (text) => scale, onvalue: (text) => …,
+ *                                 next: async (direction, signal) => ({value, last, complete})});
  *   const control = countControl({most: 10, least: 0, value: 3, label, now: "Now 3.", oncount: (number) => …});
  *   control.element
  *
- * The keys of a range work as everywhere; Alt with an arrow key, and the buttons beside it, go to where something
- * changes. A value that is typed and no stop is asked about: `place` answers with the scale on which it stands, or with
+ * The keys of a range work as everywhere; Alt with an arrow key, and the buttons beside it, go to the next value at which
+ * something changes, which `next` asks of the simulation; where nothing does, they say so. A value that is typed and no stop is asked about: `place` answers with the scale on which it stands, or with
  * the reason why it cannot be compared.
  */
 import { debounce, freshId, h, setText } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
 import { isAbort } from "../../lib/api.js";
 import { reading } from "../../lib/readings.js";
-import { holdsAt, nextTurn } from "./scales.js";
+import { announce } from "../../lib/notice.js";
+import { holdsAt } from "./scales.js";
 
 const MOST_CHIPS = 12;
 const TYPING_PAUSE = 120;
@@ -22,18 +24,20 @@ export function valueControl(options) {
   return options.scale.stops.length ? scaleControl(options) : textControl(options);
 }
 
-function scaleControl({ scale, value, label, noun, place, onvalue }) {
+function scaleControl({ scale, value, label, noun, place, onvalue, next }) {
   const range = h("input", { type: "range", class: "value-range", min: 0, step: 1 });
   const list = scale.form === "version" ? freshId("stops") : null;
   const field = h("input", { type: "text", class: "input value-field", list, inputmode: list ? null : "numeric", spellcheck: "false", autocomplete: "off" });
   const known = list ? h("datalist", { id: list }) : null;
   const marks = h("div", { class: "value-scale", "aria-hidden": "true" });
   const why = h("p", { class: "value-why warn", role: "note", hidden: true });
+  const beyond = h("p", { class: "value-beyond muted" });
   const chips = chipsOf(scale, choose);
-  const element = frame({ label, range, field, scale, marks, turn: (direction) => turn(direction), below: [chips.element, why, h("p", { class: "value-now muted" }, valuesText(scale, noun))] });
+  const element = frame({ label, range, field, scale, marks, turn: (direction) => turn(direction), below: [beyond, chips.element, why, h("p", { class: "value-now muted" }, valuesText(scale, noun))] });
   if (known) element.append(known);
   let text = value;
   let asking = null;
+  let turning = null;
 
   async function askPlace() {
     asking?.abort();
@@ -85,15 +89,30 @@ function scaleControl({ scale, value, label, noun, place, onvalue }) {
     else askSoon.cancel();
   }
 
-  function choose(next) {
-    set(next);
-    onvalue(next);
+  function choose(chosen) {
+    turning?.abort();
+    setText(beyond, "");
+    set(chosen);
+    onvalue(chosen);
   }
 
-  function turn(direction) {
-    const from = element.dataset.placed === "nowhere" ? (direction > 0 ? -1 : scale.stops.length) : range.valueAsNumber;
-    const to = nextTurn(scale, from, direction);
-    if (scale.stops[to] !== undefined && scale.stops[to] !== text) choose(scale.stops[to]);
+  /** Goes to the next value at which something changes; what was asked before is of no interest then. */
+  async function turn(direction) {
+    turning?.abort();
+    const { signal } = (turning = new AbortController());
+    setText(beyond, "Looking for the next value at which something changes…");
+    try {
+      const found = await next(direction, signal);
+      if (signal.aborted) return;
+      if (found.value !== null) return choose(found.value);
+      const side = direction > 0 ? "above" : "below";
+      const tried = found.complete ? "" : ` as far as was tried, to ${found.last}`;
+      setText(beyond, `Nothing changes ${side} ${text || "this"}${tried}.`);
+    } catch (error) {
+      if (isAbort(error)) return;
+      setText(beyond, error.message);
+    }
+    announce(beyond.textContent);
   }
 
   range.addEventListener("input", () => choose(scale.stops[range.valueAsNumber]));
@@ -194,8 +213,7 @@ function frame({ label, range, field, scale = null, marks = null, turn, below })
 }
 
 function stepNames(scale) {
-  if (scale?.turns.length) return ["To the threshold below", "To the threshold above"];
-  return scale?.form === "version" ? ["To the version below", "To the version above"] : ["One less", "One more"];
+  return scale ? ["To the next change below", "To the next change above"] : ["One less", "One more"];
 }
 
 function valuesText({ values, moreValues }, noun) {

@@ -10,6 +10,7 @@ import { cluster } from "../../lib/cluster.js";
 import { h } from "../../lib/dom.js";
 import { combobox } from "../../parts/combobox.js";
 import { groupingOptions } from "../../parts/map/grouping.js";
+import { signs } from "../../parts/map/signs.js";
 import "../../parts/node-map.js";
 import { colouringOf } from "./overlay.js";
 
@@ -23,13 +24,7 @@ export function whatIfMap() {
       "div",
       { class: "what-if-head" },
       group,
-      h(
-        "ul",
-        { class: "what-if-signs", "aria-label": "Signs on the map" },
-        sign("leaves", "leaves"),
-        sign("lands", "lands"),
-        sign("frame", "changes"),
-      ),
+      signs({ leaves: "leaves", anyway: "leaves anyway", lands: "lands", frame: "changes", added: "new node", removed: "removed node" }),
     ),
     h("div", { class: "what-if-map" }, map),
   );
@@ -45,8 +40,4 @@ export function whatIfMap() {
       map.group = group.value;
     },
   };
-}
-
-function sign(name, text) {
-  return h("li", {}, h("span", { class: `what-if-sign ${name}`, "aria-hidden": "true" }), text);
 }

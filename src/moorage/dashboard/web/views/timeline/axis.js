@@ -3,6 +3,7 @@
  * Where everything happens at one time, which is usual in a simulation, it is an axis of order (`forced`).
  */
 import { clock, duration } from "../../lib/format.js";
+import { when } from "./times.js";
 
 const STEPS = [0.1, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 const ROOM = 90;
@@ -17,9 +18,9 @@ export function axisOf(entries, { byOrder, virtual, from, to }) {
   const step = STEPS.find((one) => one * scale >= ROOM) ?? STEPS.at(-1);
   const ticks = [];
   for (let time = Math.ceil(first / step) * step; time <= last && ticks.length < 40; time += step) {
-    ticks.push({ x: from + (time - first) * scale, text: virtual ? duration(time) : `${clock(time)}${step < 1 ? tenths(time) : ""}` });
+    ticks.push({ x: from + (time - first) * scale, text: virtual ? duration(time) : step < 1 ? `${clock(time)}${tenths(time)}` : when(time) });
   }
-  return { place: (one) => from + (one.time - first) * scale, ticks };
+  return { place: (one) => from + (one.time - first) * scale, ticks, byTime: true };
 }
 
 function ordered(entries, from, width) {

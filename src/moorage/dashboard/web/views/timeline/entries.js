@@ -3,10 +3,13 @@
  *
  *   const feed = new EntryFeed(); feed.start(() => changed()); feed.entries; feed.problem; feed.stop()
  *
- * An entry is {id, time, kind, subject, workload, detail, actor, nodes, namespace}. `virtual` says that times are
- * seconds since the beginning of a simulation. Moments of the past do not change what is listed.
+ * An entry is {id, time, kind, subject, workload, detail, actor, nodes, namespace, earlier}. `virtual` says that times
+ * are seconds since the beginning of a simulation. Moments of the past do not change what is listed.
+ *
+ * `earlier` is true for what happened before the dashboard looked, which Events and timestamps say; feed.before has
+ * {until, problem, leftOut} of it, null until it is read.
  */
-import { answerable, ask, isAbort, NOT_HERE } from "../../lib/api.js";
+import { answerable, ask, embedded, getJSON, isAbort, NOT_HERE } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 
 export const MOST = 5000;
@@ -46,6 +49,9 @@ export class EntryFeed {
   loading = true;
   problem = "";
   leftOut = 0;
+  before = null;
+  #live = [];
+  #earlier = [];
   #stop = null;
   #tell = () => {};
   #asking = null;
@@ -80,22 +86,48 @@ export class EntryFeed {
     if (cluster.past != null) return;
     const { kind, name } = cluster.source;
     this.virtual = kind === "files";
-    if (name !== this.#name) this.entries = [];
+    if (name !== this.#name) Object.assign(this, { entries: [], before: null });
+    if (name !== this.#name) this.#live = this.#earlier = [];
     this.#name = name;
     if (this.virtual) {
       this.#askStory();
       return;
     }
-    this.loading = false;
-    const last = this.entries.at(-1)?.time ?? -Infinity;
-    const known = new Set(this.entries.slice(-1000).map(same));
+    const last = this.#live.at(-1)?.time ?? -Infinity;
+    const known = new Set(this.#live.slice(-1000).map(same));
     const news = cluster.happenings.filter((one) => one[0] > last || (one[0] === last && !known.has(same(entry(one)))));
-    this.#add(this.entries.length ? news : cluster.happenings);
+    this.#add(this.#live.length ? news : cluster.happenings);
+    this.#readEarlier();
   }
 
   #add(happenings) {
-    this.entries = this.entries.concat(happenings.map(entry)).slice(-MOST);
+    this.#live = this.#live.concat(happenings.map(entry)).slice(-MOST);
+    this.#gather();
+  }
+
+  #gather() {
+    this.loading = !embedded && !this.before && !this.#live.length;
+    this.entries = this.#earlier.concat(this.#live);
     this.#tell();
+  }
+
+  /** Reads once what happened before the dashboard looked. A saved page has the story only. */
+  async #readEarlier() {
+    if (embedded || this.before || this.#asking) return;
+    const name = this.#name;
+    this.#asking = new AbortController();
+    try {
+      const { until, entries, leftOut, problem } = await getJSON("/api/earlier", { signal: this.#asking.signal });
+      if (name !== this.#name) return;
+      this.before = { until, leftOut, problem };
+      this.#earlier = entries.map((one) => ({ ...entry(one), earlier: true }));
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.before = { until: 0, leftOut: 0, problem: `What happened earlier was not read: ${error.message}` };
+    } finally {
+      this.#asking = null;
+    }
+    this.#gather();
   }
 
   async #askStory() {
@@ -129,7 +161,7 @@ function same(one) {
 
 function entry([time, kind, subject, workload, detail, actor]) {
   lastId += 1;
-  return { id: lastId, time, kind, subject, workload, detail, actor: actor ?? actorOf(kind, subject, detail), nodes: nodesOf(kind, subject, detail), namespace: namespaceOf(kind, subject) };
+  return { id: lastId, time, kind, subject, workload, detail, actor: actor || actorOf(kind, subject, detail), nodes: nodesOf(kind, subject, detail), namespace: namespaceOf(kind, subject) };
 }
 
 function actorOf(kind, subject, detail) {

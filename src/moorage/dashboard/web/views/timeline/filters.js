@@ -7,7 +7,9 @@ import { address } from "../../lib/address.js";
 import { debounce, h, replace } from "../../lib/dom.js";
 import { natural } from "../../lib/format.js";
 import { combobox } from "../../parts/combobox.js";
+import { podLink } from "../../parts/pod/link.js";
 import { KINDS } from "./entries.js";
+import { isPod } from "./links.js";
 
 const ANY = { value: "", text: "any" };
 
@@ -18,11 +20,12 @@ export function filterBar() {
   const node = combobox({ label: "Node", options: [ANY], onchange: (value) => address.set({ node: value }) });
   const search = debounce((text) => address.set({ find: text }), 150);
   const find = h("input", { type: "search", class: "input", id: "timeline-find", placeholder: "pod, taint, reason …", oninput: () => search(find.value) });
+  const named = h("span", { class: "timeline-named" });
   const clear = h("button", { class: "button quiet", type: "button", onclick: () => address.set({ kinds: null, ns: null, workload: null, node: null, find: null }) }, "Clear");
   const element = h(
     "div",
     { class: "timeline-filters" },
-    h("div", { class: "toolbar" }, namespace, workload, node, h("div", { class: "field" }, h("label", { for: "timeline-find" }, "Find"), find), clear),
+    h("div", { class: "toolbar" }, namespace, workload, node, h("div", { class: "field" }, h("label", { for: "timeline-find" }, "Find"), find), clear, named),
     kinds,
   );
   let known = "";
@@ -43,6 +46,8 @@ export function filterBar() {
       offer(workload, values.workload, whose);
       offer(node, values.node, where);
       if (document.activeElement !== find) find.value = text;
+      // A pod that is looked for by its whole name, and exists, is one click away.
+      replace(named, isPod(text.trim()) ? podLink(text.trim(), `Look at ${text.trim()}`) : null);
       const active = chosen();
       clear.disabled = !(ns || whose || where || text || active.size);
       const drawn = JSON.stringify([[...counts], [...active]]);

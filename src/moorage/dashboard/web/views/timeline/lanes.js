@@ -13,7 +13,9 @@ import { empty, failed, loading } from "../../parts/states.js";
 import { KINDS } from "./entries.js";
 import { axisOf } from "./axis.js";
 import { markShape } from "./marks.js";
-import { kindChip, timeText } from "./list.js";
+import { linked, subject } from "./links.js";
+import { kindChip } from "./list.js";
+import { timeText, when } from "./times.js";
 
 const MOST_LANES = 60;
 const LANE = 26;
@@ -24,17 +26,20 @@ const GROUPS = [
   ["workload", "workload"],
   ["actor", "component"],
 ];
+/** Nodes may be years old: everything is drawn where that is asked for. */
 const SPANS = [
-  ["", "everything"],
   ["60", "1 minute"],
   ["300", "5 minutes"],
   ["900", "15 minutes"],
   ["3600", "1 hour"],
+  ["86400", "1 day"],
+  ["all", "everything"],
 ];
+const USUAL_SPAN = "3600";
 
 export function laneChart({ feed, filters }) {
   const group = choice("Lanes by", "lanes", GROUPS, "node");
-  const span = choice("Show the last", "span", SPANS, "");
+  const span = choice("Show the last", "span", SPANS, USUAL_SPAN);
   const axis = choice("Axis", "axis", [["", "time"], ["order", "order"]], "");
   const asTable = h("button", { class: "button", type: "button", "aria-pressed": "false", onclick: () => toggleTable() }, "As a table");
   const number = h("span", { class: "muted nums" });
@@ -76,18 +81,18 @@ export function laneChart({ feed, filters }) {
     width = picture.clientWidth;
     model = build(feed.entries.filter(filters.accepts()), feed.virtual, width);
     span.element.hidden = feed.virtual;
-    const more = model.more ? `, ${model.more} less busy ones are not drawn` : "";
+    const more = `${model.more ? `, ${model.more} less busy ones are not drawn` : ""}${model.left ? `; ${count(model.left, "older entry", "older entries")} not drawn` : ""}`;
     setText(number, `${count(model.lanes.length, "lane")}${more}${model.axis.forced ? "; in order: all of it happens at one time" : ""}`);
     if (!model.lanes.length) return void replace(picture, empty("Nothing to draw", "No entry matches the filters, or none belongs to a lane of this kind.", { height: "16rem" }));
     const focused = picture.contains(document.activeElement);
     at.lane = Math.min(at.lane, model.lanes.length - 1);
-    replace(keys, legend(model.lanes));
+    replace(keys, legend(model.lanes), model.rule === null ? null : h("span", {}, h("span", { class: "lane-rule-key", "aria-hidden": "true" }), `left of it: earlier, from Events, before ${when(feed.before?.until)}`));
     replace(picture, table ? tabulate(model, feed.virtual) : chart(model));
     if (focused && !table) picture.querySelector(".lane-svg")?.focus({ preventScroll: true });
     return undefined;
   }
 
-  function chart({ lanes, axis: scale, names }) {
+  function chart({ lanes, axis: scale, names, rule }) {
     const height = TOP + lanes.length * LANE + 4;
     return svg(
       "svg",
@@ -108,6 +113,7 @@ export function laneChart({ feed, filters }) {
         svg("text", { class: "lane-tick", x: Math.min(x + 3, width - 54), y: 13 }, text),
       ]),
       lanes.map((lane, index) => row(lane, index, names)),
+      rule === null ? null : svg("g", { class: "lane-rule" }, svg("title", {}, `Left of this line: earlier, from Events, before ${when(feed.before?.until)}, when this dashboard started`), svg("line", { x1: rule, x2: rule, y1: TOP - 4, y2: height })),
     );
   }
 
@@ -176,7 +182,7 @@ export function laneChart({ feed, filters }) {
     const element = picture.querySelector(`.lane[data-lane="${index}"] .lane-mark[data-mark="${number}"]`);
     element?.classList.add("current");
     if (!clicked) element?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    replace(chosen, h("strong", {}, lane.name), " ", mark.entries.slice(0, 5).map((one) => h("span", { class: "lane-said" }, kindChip(one.kind), " ", h("span", { class: "nums" }, timeText(one.time, feed.virtual)), ` ${one.subject} ${one.detail}`)), mark.entries.length > 5 ? h("span", { class: "muted" }, `and ${mark.entries.length - 5} more`) : null);
+    replace(chosen, h("strong", {}, lane.name), " ", mark.entries.slice(0, 5).map((one) => h("span", { class: "lane-said" }, kindChip(one.kind), " ", h("span", { class: "nums" }, timeText(one.time, feed.virtual)), " ", subject(one), " ", linked(one.detail, one.namespace), one.earlier ? h("span", { class: "muted" }, " (earlier, from Events)") : null)), mark.entries.length > 5 ? h("span", { class: "muted" }, `and ${mark.entries.length - 5} more`) : null);
   }
 
   function describe(mark, lane) {
@@ -187,7 +193,7 @@ export function laneChart({ feed, filters }) {
 
   function build(entries, virtual, wide) {
     const by = group.value();
-    const seconds = virtual ? 0 : Number(address.params.span) || 0;
+    const seconds = virtual ? 0 : Number(span.value()) || 0;
     const newest = entries.at(-1)?.time ?? 0;
     const recent = seconds ? entries.filter((one) => one.time >= newest - seconds) : entries;
     const lanesByName = new Map();
@@ -200,9 +206,9 @@ export function laneChart({ feed, filters }) {
     const busiest = [...lanesByName].sort(([, a], [, b]) => b.length - a.length).slice(0, MOST_LANES);
     busiest.sort(([a], [b]) => natural(a, b));
     const names = Math.min(220, Math.max(90, wide * 0.24));
-    const scale = axisOf(recent, { byOrder: axis.value() === "order", virtual, from: names + 10, to: wide - 18 });
+    const scale = axisOf(recent, { byOrder: axis.value() === "order", virtual, from: names + 10, to: wide - 28 });
     const lanes = busiest.map(([name, list]) => ({ name, entries: list, marks: marksOf(list, scale) }));
-    return { lanes, axis: scale, names, more: lanesByName.size - busiest.length };
+    return { lanes, axis: scale, names, more: lanesByName.size - busiest.length, rule: ruleIn(recent, scale, feed.before?.until), left: entries.length - recent.length };
   }
 }
 
@@ -219,6 +225,14 @@ function marksOf(entries, scale) {
   return [...buckets]
     .sort(([a], [b]) => a - b)
     .map(([place, list]) => ({ x: place * BUCKET, entries: list, kind: [...list].sort((a, b) => rank(a.kind) - rank(b.kind) || order.indexOf(a.kind) - order.indexOf(b.kind))[0].kind }));
+}
+
+/** Where what was seen live begins; null where everything, or nothing, was seen. */
+function ruleIn(entries, scale, until) {
+  const first = entries.findIndex((one) => !one.earlier);
+  if (first === 0 || !entries.length) return null;
+  if (first > 0 && scale.byTime) return Math.max(scale.place(entries[first - 1]), Math.min(scale.place({ time: until }), scale.place(entries[first])));
+  return first < 0 ? scale.place(entries.at(-1)) + BUCKET : (scale.place(entries[first - 1]) + scale.place(entries[first])) / 2;
 }
 
 function namesOf(one, by) {
@@ -247,7 +261,7 @@ function tabulate({ lanes }, virtual) {
             h("td", { class: "nums" }, entries.length),
             h("td", { class: "nums" }, timeText(entries[0].time, virtual)),
             h("td", { class: "nums" }, timeText(last.time, virtual)),
-            h("td", {}, kindChip(last.kind), " ", `${last.subject} ${last.detail}`),
+            h("td", {}, kindChip(last.kind), " ", subject(last), " ", linked(last.detail, last.namespace)),
           );
         }),
       ),

@@ -4,15 +4,19 @@
  *   const list = newestFirst({feed, filters, travel: (time) => …}); list.element; list.update(); list.stop()
  */
 import { address } from "../../lib/address.js";
+import { cluster } from "../../lib/cluster.js";
 import { h, replace, setText } from "../../lib/dom.js";
-import { clock, count, duration, moment } from "../../lib/format.js";
+import { ago, count, moment } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 import { chip } from "../../parts/chips.js";
 import { dataTable } from "../../parts/data-table.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { KINDS } from "./entries.js";
+import { inRow, isPod, linked, subject } from "./links.js";
+import { timeText, when } from "./times.js";
 
-const NARROW = matchMedia("(max-width: 48rem)");
+const NARROW = matchMedia("(max-width: 40rem)");
+const MEDIUM = matchMedia("(max-width: 62rem)");
 const WIDE = matchMedia("(min-width: 100rem)");
 
 export function newestFirst({ feed, filters, travel }) {
@@ -26,11 +30,14 @@ export function newestFirst({ feed, filters, travel }) {
   const columnsOf = h("div", { class: "entry-columns" }, box, detail);
   const element = h("div", { class: "stack" }, h("div", { class: "row" }, pause, news, number), columnsOf);
   let table = null;
-  for (const one of [NARROW, WIDE]) one.addEventListener("change", setColumns);
+  let tally = "";
+  const clockwork = setInterval(tellNumber, 5000);
+  for (const one of [NARROW, MEDIUM, WIDE]) one.addEventListener("change", setColumns);
   return { element, update, stop };
 
   function stop() {
-    for (const one of [NARROW, WIDE]) one.removeEventListener("change", setColumns);
+    clearInterval(clockwork);
+    for (const one of [NARROW, MEDIUM, WIDE]) one.removeEventListener("change", setColumns);
   }
 
   function toggle() {
@@ -42,12 +49,13 @@ export function newestFirst({ feed, filters, travel }) {
     const entries = paused ?? feed.entries;
     pause.setAttribute("aria-pressed", String(Boolean(paused)));
     pause.hidden = feed.virtual;
-    const waiting = paused ? feed.entries.length && feed.entries.at(-1).id - (paused.at(-1)?.id ?? 0) : 0;
+    const waiting = paused ? feed.entries.length - paused.length : 0;
     news.hidden = !waiting;
     setText(news, `${count(waiting, "new entry", "new entries")}: show`);
     const accepts = filters.accepts();
     const rows = entries.filter(accepts).reverse();
-    setText(number, `${count(rows.length, "entry", "entries")}${rows.length < entries.length ? ` of ${entries.length}` : ""}${feed.leftOut ? `; ${feed.leftOut} later ones are left out` : ""}`);
+    tally = feed.loading ? "" : `${count(rows.length, "entry", "entries")}${rows.length < entries.length ? ` of ${entries.length}` : ""}${feed.leftOut ? `; ${feed.leftOut} later ones are left out` : ""}`;
+    tellNumber();
     if (feed.problem) {
       table = null;
       replace(box, failed(feed.problem, () => feed.retry()));
@@ -55,13 +63,19 @@ export function newestFirst({ feed, filters, travel }) {
       return;
     } else if (!entries.length) {
       table = null;
-      replace(box, empty("Nothing has happened yet", "Placements, evictions, rollouts and changes of nodes appear here as they happen.", { height: "16rem" }));
+      replace(box, nothing(feed));
     } else {
+      const shown = withRule(rows, feed);
       if (!table) {
-        table = build(rows);
+        table = build(shown);
         replace(box, table);
-      } else table.rows = rows;
+      } else table.rows = shown;
     }
+  }
+
+  function tellNumber() {
+    const last = feed.virtual ? null : feed.entries.at(-1);
+    setText(number, last ? `${tally}; last change ${ago(last.time)}` : tally);
   }
 
   function build(rows) {
@@ -70,7 +84,7 @@ export function newestFirst({ feed, filters, travel }) {
       columns: columns(feed.virtual, room()),
       rows,
       rowKey: (row) => row.id,
-      onopen: (row) => open(row),
+      onopen: (row) => row.heading === undefined && open(row),
       height: "max(20rem, calc(100dvh - 21.5rem))",
       none: "No entry matches the filters",
     });
@@ -78,6 +92,7 @@ export function newestFirst({ feed, filters, travel }) {
 
   function room() {
     if (NARROW.matches) return "narrow";
+    if (MEDIUM.matches) return "medium";
     return WIDE.matches && opened === null ? "wide" : "usual";
   }
 
@@ -98,8 +113,26 @@ export function newestFirst({ feed, filters, travel }) {
   }
 }
 
-export function timeText(time, virtual) {
-  return virtual ? (time ? `+${duration(time)}` : "0s") : clock(time);
+/** Separates what was seen live from what Events and timestamps say of the time before, rows being newest first. */
+function withRule(rows, { before }) {
+  const at = rows.findIndex((row) => row.earlier);
+  if (at < 0 && !(before?.problem && rows.length)) return rows;
+  const earlier = at < 0 ? 0 : rows.length - at;
+  const rule = { id: "earlier", heading: `Earlier, from Events: before ${when(before.until)}, when this dashboard started${missing(before)}`, count: earlier };
+  return rows.toSpliced(at < 0 ? rows.length : at, 0, rule);
+}
+
+function missing({ problem, leftOut }) {
+  return `${leftOut ? `; ${count(leftOut, "older entry", "older entries")} left out` : ""}${problem ? `. ${problem}` : ""}`;
+}
+
+/** Says that nothing happened only where that is known. */
+function nothing({ before, virtual }) {
+  const { connected, problem } = cluster.source;
+  const height = { height: "16rem" };
+  if (!virtual && (!connected || problem)) return empty("The cluster does not answer", "What happens in it meanwhile is not known here.", height);
+  if (before?.problem) return empty(before.until ? `Nothing has happened since ${when(before.until)}` : "Nothing was seen yet", before.problem, height);
+  return empty(virtual ? "Nothing happens" : "Nothing has happened yet", "Placements, evictions, rollouts and changes of nodes appear here as they happen.", height);
 }
 
 export function kindChip(kind) {
@@ -111,43 +144,45 @@ function columns(virtual, room) {
   const narrow = room === "narrow";
   const time = { id: "time", title: virtual ? "Order" : "Time", cell: (row) => h("span", { class: "nums" }, virtual ? `${row.number}. at ${timeText(row.time, true)}` : timeText(row.time, false)), width: narrow ? "5rem" : virtual ? "8rem" : "6.5rem" };
   const what = { id: "kind", title: "What", cell: (row) => kindChip(row.kind), width: narrow ? "7rem" : "8rem" };
-  if (narrow) return [time, what, { id: "text", title: "Who and how", cell: (row) => cut(`${row.subject} ${row.detail}`) }];
+  // There rows are cards, with a line for each column.
+  if (narrow) return [time, what, { id: "subject", title: "Object", cell: (row) => cut(row.subject, subject(row)) }, { id: "detail", title: "How", cell: (row) => cut(row.detail, linked(row.detail, row.namespace)) }];
   return [
     time,
     what,
-    { id: "subject", title: "Object", cell: (row) => cut(row.subject), width: "30%" },
-    { id: "detail", title: "How", cell: (row) => cut(row.detail) },
+    { id: "subject", title: "Object", cell: (row) => cut(row.subject, subject(row)), width: "30%" },
+    { id: "detail", title: "How", cell: (row) => cut(row.detail, linked(row.detail, row.namespace)) },
     room === "wide" && { id: "workload", title: "Workload", cell: (row) => cut(row.workload === row.subject ? "" : row.workload), width: "18%" },
-    { id: "actor", title: "By", cell: (row) => cut(row.actor), width: "12rem" },
+    room !== "medium" && { id: "actor", title: "By", cell: (row) => cut(row.actor), width: "12rem" },
   ].filter(Boolean);
 }
 
-function cut(text) {
-  return h("span", { class: "cut block", title: text }, text);
+function cut(text, content = text) {
+  return h("span", { class: "cut block", title: text }, content === text ? text : inRow(content));
 }
 
 function about(row, virtual, travel, close) {
-  const isPod = !["node", "control", "server"].includes(row.kind);
+  const ofPod = !["node", "control", "server"].includes(row.kind);
   return h(
     "div",
     { class: "stack" },
-    h("div", { class: "entry-title" }, h("h2", {}, kindChip(row.kind), " ", row.subject), h("button", { class: "button small quiet", type: "button", onclick: close }, "Close")),
+    h("div", { class: "entry-title" }, h("h2", {}, kindChip(row.kind), " ", subject(row)), h("button", { class: "button small quiet", type: "button", onclick: close }, "Close")),
     h(
       "dl",
       { class: "facts" },
       h("dt", {}, "when"),
-      h("dd", {}, virtual ? `${timeText(row.time, true)} after the beginning, in virtual time` : moment(row.time)),
+      h("dd", {}, virtual ? `${timeText(row.time, true)} after the beginning, in virtual time` : `${moment(row.time)}, ${ago(row.time)}`),
       h("dt", {}, "how"),
-      h("dd", {}, row.detail),
+      h("dd", {}, linked(row.detail, row.namespace)),
       row.workload && row.workload !== row.subject ? [h("dt", {}, "workload"), h("dd", {}, row.workload)] : null,
       row.actor ? [h("dt", {}, "by"), h("dd", {}, row.actor)] : null,
+      row.earlier ? [h("dt", {}, "known"), h("dd", {}, "from Events or timestamps: it was before this dashboard started")] : null,
     ),
     h(
       "p",
       { class: "row" },
       row.nodes.map((name) => h("a", { class: "button small", href: address.href("map", { node: name }) }, icon("map"), name)),
-      isPod && row.kind === "pending" ? h("a", { class: "button small", href: address.href("pending", { pod: row.subject }) }, icon("pending"), "Why is it pending?") : null,
-      virtual ? null : h("button", { class: "button small", type: "button", onclick: () => travel(row.time) }, icon("timeline"), "Go to this moment"),
+      ofPod && row.kind === "pending" && isPod(row.subject) ? h("a", { class: "button small", href: address.href("pending", { pod: row.subject }) }, icon("pending"), "Why is it pending?") : null,
+      virtual || row.earlier ? null : h("button", { class: "button small", type: "button", onclick: () => travel(row.time) }, icon("timeline"), "Go to this moment"),
       row.kind === "server" ? chip("the dashboard could not see the cluster then", "info") : null,
     ),
   );

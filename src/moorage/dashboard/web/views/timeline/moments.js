@@ -9,13 +9,14 @@ import { address } from "../../lib/address.js";
 import { embedded, getJSON } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { debounce, h, replace, setText } from "../../lib/dom.js";
-import { clock, count, moment } from "../../lib/format.js";
+import { count, moment } from "../../lib/format.js";
 import { icon } from "../../lib/icons.js";
 import { announce, problem } from "../../lib/notice.js";
 import { dataTable } from "../../parts/data-table.js";
 import { empty, failed } from "../../parts/states.js";
 import "../../parts/node-map.js";
 import { stepDetail } from "./step-detail.js";
+import { when } from "./times.js";
 
 const PAUSE = 900;
 
@@ -35,7 +36,7 @@ export function momentBrowser() {
   const list = dataTable({
     label: "Moments, newest first",
     columns: [
-      { id: "time", title: "Moment", cell: ([, time]) => h("span", { class: "nums" }, clock(time)), width: "6.5rem" },
+      { id: "time", title: "Moment", cell: ([, time]) => h("span", { class: "nums" }, when(time)), width: "6.5rem" },
       { id: "what", title: "What led to it", cell: ([, , what]) => h("span", { class: "cut block", title: what }, what) },
     ],
     rowKey: (row) => row[0],
@@ -53,7 +54,9 @@ export function momentBrowser() {
   let ahead = []; // steps after it, the next one first
   let behind = []; // steps that led to it, the last one first
   let playing = 0;
-  let busy = false;
+  let queue = Promise.resolve(false);
+  let newest = 0; // the last moment that was asked for
+  let visit = 0; // of the past; what is under way when it ends has no effect
   let unsubscribe = null;
   let shown = "";
 
@@ -92,14 +95,32 @@ export function momentBrowser() {
     return undefined;
   }
 
-  /** Shows a moment by its number, from the server. */
-  async function go(seq) {
-    if (busy) return false;
-    busy = true;
+  /** Does one thing after the other, so that steps that are asked for faster than they are answered are not lost. */
+  function inTurn(work) {
+    const mine = visit;
+    queue = queue.catch(() => false).then(() => (mine === visit ? work() : false));
+    return queue;
+  }
+
+  /** Goes to a moment by its number. Of several that are asked for, as while the scrubber is dragged, the last one counts. */
+  function go(seq) {
+    newest += 1;
+    const mine = newest;
+    return inTurn(() => (mine === newest ? show(seq) : false));
+  }
+
+  function step(direction) {
+    return inTurn(() => move(direction));
+  }
+
+  /** Shows a moment, from the server. */
+  async function show(seq) {
+    const mine = visit;
     try {
       if (!isKept(seq)) await load();
       if (!isKept(seq)) return refuse(seq);
       const [state, back] = await Promise.all([getJSON(`/api/history/${seq}`), getJSON(`/api/history/${seq}/steps?back`)]);
+      if (mine !== visit) return false;
       at = seq;
       ahead = [];
       behind = back.steps;
@@ -111,8 +132,6 @@ export function momentBrowser() {
       problem("history", error.message);
       if (error.status === 404) await load();
       return false;
-    } finally {
-      busy = false;
     }
   }
 
@@ -133,10 +152,11 @@ export function momentBrowser() {
   }
 
   /** Goes to the neighbouring state, by the rows that changed. */
-  async function step(direction) {
-    if (busy) return false;
-    if (at === null) return direction < 0 ? stepFromNow() : false;
+  async function move(direction) {
+    if (at === null) return direction < 0 ? moveFromNow() : false;
+    const mine = visit;
     if (direction > 0 ? !ahead.length : !behind.length) await fetchSteps(direction);
+    if (mine !== visit) return false;
     const found = direction > 0 ? ahead.shift() : behind.shift();
     if (!found) {
       if (direction > 0) announce("This is the last moment that was recorded");
@@ -150,6 +170,7 @@ export function momentBrowser() {
     } else {
       ahead.unshift(found);
       const before = behind[0] ?? (await fetchSteps(-1), behind[0]);
+      if (mine !== visit) return false;
       at = before?.seq ?? history.first;
       cluster.step({ ...backward(found), seq: at }, before ? moment(before.time) : moment(history.moments[0]?.[1]));
     }
@@ -158,11 +179,11 @@ export function momentBrowser() {
     return true;
   }
 
-  async function stepFromNow() {
+  async function moveFromNow() {
     await load();
     const last = history.moments.at(-1);
     if (!last || history.first === history.last) return false;
-    return (await go(last[0])) && step(-1);
+    return (await show(last[0])) && move(-1);
   }
 
   async function fetchSteps(direction) {
@@ -184,6 +205,7 @@ export function momentBrowser() {
 
   function leave() {
     pause();
+    visit += 1;
     at = null;
     ahead = [];
     behind = [];
@@ -194,7 +216,7 @@ export function momentBrowser() {
   function slide() {
     const chosen = history.moments[Number(track.value)];
     if (!chosen) return;
-    setText(label, `${clock(chosen[1])} · ${chosen[2]}`);
+    setText(label, `${when(chosen[1])} · ${chosen[2]}`);
     slid(chosen[0]);
   }
 
@@ -225,14 +247,14 @@ export function momentBrowser() {
     if (document.activeElement !== track || at === null) track.value = String(index);
     track.disabled = moments.length < 2;
     const known = moments[index];
-    track.setAttribute("aria-valuetext", known ? `${clock(known[1])}, ${known[2]}` : "now");
+    track.setAttribute("aria-valuetext", known ? `${when(known[1])}, ${known[2]}` : "now");
     buttons.first.disabled = buttons.back.disabled = buttons.play.disabled = moments.length < 2;
     if (at !== null && !behind.length && at <= history.first) buttons.first.disabled = buttons.back.disabled = true;
     buttons.forward.disabled = at === null;
     buttons.now.disabled = at === null;
     buttons.play.setAttribute("aria-pressed", String(Boolean(playing)));
     replace(buttons.play, icon(playing ? "pause" : "play"));
-    setText(label, at === null ? `now · ${count(moments.length, "moment")} kept${moments.length ? `, since ${clock(moments[0][1])}` : ""}` : `${clock(behind[0]?.time ?? known?.[1])} · change ${at} of ${history.last}`);
+    setText(label, at === null ? `now · ${count(moments.length, "moment")} kept${moments.length ? `, since ${when(moments[0][1])}` : ""}` : `${when(behind[0]?.time ?? known?.[1])} · change ${at} of ${history.last}`);
     element.classList.toggle("past", at !== null);
     setText(where, at === null ? "The cluster as it is now." : `You are looking at the past: ${cluster.past ?? ""}. The whole dashboard shows this moment until you go back to now.`);
     const key = at === null ? "now" : `${at} ${behind[0]?.seq}`;

@@ -7,18 +7,21 @@ import { address } from "../../lib/address.js";
 import { answerable, ask, embedded, getJSON, isAbort } from "../../lib/api.js";
 import { cluster } from "../../lib/cluster.js";
 import { debounce, h, replace } from "../../lib/dom.js";
-import { clock, count, duration, natural } from "../../lib/format.js";
+import { count, duration, natural } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
 import { chip } from "../../parts/chips.js";
 import { combobox } from "../../parts/combobox.js";
 import { empty, failed, loading } from "../../parts/states.js";
+import { linked } from "./links.js";
 import { rolloutChart } from "./rollout-chart.js";
+import { rolloutWaiting } from "./rollout-waiting.js";
+import { when } from "./times.js";
 
 const EVERY = 2000;
 const ROLLED = /^(Deployment|StatefulSet|DaemonSet) /;
 const STATES = {
   progressing: ["under way", "info"],
-  stuck: ["does not get on", "bad"],
+  stuck: ["makes no progress", "bad"],
   paused: ["paused", "warn"],
   complete: ["complete", "good"],
   superseded: ["replaced by the next one", ""],
@@ -32,6 +35,7 @@ export function rolloutList() {
   const soon = debounce(() => load(), 250);
   const opened = new Set();
   const resized = debounce(() => last && show(last, true), 150);
+  const waiting = rolloutWaiting(() => last && show(last, true));
   let last = null;
   let timer = 0;
   let unsubscribe = null;
@@ -59,6 +63,7 @@ export function rolloutList() {
       soon.cancel();
       resized.cancel();
       play.stop();
+      waiting.stop();
     },
   };
 
@@ -75,7 +80,7 @@ export function rolloutList() {
   }
 
   function show(answer, isForced = false) {
-    const { rollouts, leftOut } = (last = answer);
+    const { rollouts, leftOut, now } = (last = answer);
     for (const rollout of rollouts) {
       const key = `${rollout.uid} ${rollout.generation}`;
       if (states.has(key) && states.get(key) !== rollout.state) announce(`${rollout.workload}: ${STATES[rollout.state]?.[0] ?? rollout.state}`);
@@ -87,7 +92,7 @@ export function rolloutList() {
     const focused = live.contains(document.activeElement) ? document.activeElement.closest("[data-rollout]")?.dataset.rollout : null;
     replace(
       live,
-      rollouts.length ? rollouts.map((rollout) => card(rollout, opened, room(live))) : empty("No rollout yet", "Change a template, or run kubectl rollout restart: its steps appear here as they happen."),
+      rollouts.length ? rollouts.map((rollout) => card(rollout, opened, room(live), waiting, now)) : empty("No rollout yet", "Change a template, or run kubectl rollout restart: its steps appear here as they happen."),
       leftOut ? h("p", { class: "muted" }, `${count(leftOut, "more rollout")} at the same time could not be followed.`) : null,
     );
     if (focused) live.querySelector(`[data-rollout="${CSS.escape(focused)}"] summary`)?.focus({ preventScroll: true });
@@ -99,16 +104,16 @@ function room(element) {
   return Math.max(240, Math.min(1152, (element.clientWidth || 700) - 28));
 }
 
-function card(rollout, opened, width) {
+function card(rollout, opened, width, waiting, now) {
   const key = `${rollout.uid} ${rollout.generation}`;
   const last = rollout.steps.at(-1);
   const [word, tone] = STATES[rollout.state] ?? [rollout.state, ""];
-  const until = rollout.ended ?? Math.max(last.time, cluster.source.time || 0);
+  const until = rollout.ended ?? Math.max(last.time, now);
   const details = h(
     "details",
     { dataset: { rollout: key }, open: opened.has(key), ontoggle: () => (details.open ? opened.add(key) : opened.delete(key)) },
     h("summary", {}, count(rollout.steps.length, "step")),
-    stepTable(rollout.steps),
+    stepTable(rollout.steps, namespaceOf(rollout.workload)),
   );
   return h(
     "article",
@@ -118,14 +123,14 @@ function card(rollout, opened, width) {
       { class: "panel-head" },
       h("h2", {}, rollout.workload),
       chip(word, tone),
-      h("span", { class: "muted nums rollout-when" }, `${rollout.sawStart ? "began" : "first seen"} ${clock(rollout.began)}${rollout.ended ? `, took ${duration(Math.max(0.001, rollout.ended - rollout.began))}` : ""}`),
+      h("span", { class: "muted nums rollout-when" }, `${rollout.sawStart ? "began" : "first seen"} ${when(rollout.began)}${rollout.ended ? `, took ${duration(Math.max(0.001, rollout.ended - rollout.began))}` : ""}`),
     ),
     h(
       "div",
       { class: "rollout-body" },
       figures(rollout, last),
       h("figure", { class: "rollout-figure" }, rolloutChart({ steps: rollout.steps, budgets: rollout.budgets, until, width, label: sentence(rollout.workload, rollout.steps) }), legend(rollout.budgets.length > 0)),
-      hindrances(rollout),
+      waiting.of(rollout),
       details,
     ),
   );
@@ -139,8 +144,8 @@ function figures(rollout, last) {
     fact("updated", `${last.updated} of ${last.wanted}`),
     fact("available", last.available),
     fact("old", last.old),
-    fact("surge used", `${last.surge} of ${last.maxSurge}`, last.surge > last.maxSurge ? "bad" : ""),
-    fact("unavailable", `${last.unavailable} of ${last.maxUnavailable} allowed`, last.unavailable > last.maxUnavailable ? "warn" : ""),
+    fact("surge, at its peak", `${rollout.peakSurge} of ${last.maxSurge} allowed`, rollout.peakSurge > last.maxSurge ? "bad" : ""),
+    fact("unavailable, at its peak", `${rollout.peakUnavailable} of ${last.maxUnavailable} allowed`, rollout.peakUnavailable > last.maxUnavailable ? "warn" : ""),
     fact("strategy", rollout.partition ? `${strategy}, partition ${rollout.partition}` : strategy),
     rollout.budgets.map((budget) => fact(`budget ${budget.name}`, `${count(budget.disruptionsAllowed, "disruption")} allowed; ${budget.currentHealthy} healthy, ${budget.desiredHealthy} needed`)),
   );
@@ -150,15 +155,7 @@ function fact(name, value, tone = "") {
   return h("div", {}, h("dt", {}, name), h("dd", { class: ["nums", tone] }, String(value)));
 }
 
-function hindrances(rollout) {
-  const lines = [
-    ...rollout.stuck.map((text) => h("li", {}, text)),
-    ...rollout.pending.map(([pod, why]) => h("li", {}, h("a", { href: address.href("pending", { pod }) }, pod), ` stays Pending: ${why}`)),
-  ];
-  return lines.length ? h("ul", { class: "rollout-stuck wrap" }, lines) : null;
-}
-
-function stepTable(steps) {
+function stepTable(steps, namespace) {
   const heads = ["Time", "What was done", "Updated", "Old", "Available", "Surge", "Unavailable"];
   return h(
     "div",
@@ -174,8 +171,8 @@ function stepTable(steps) {
           h(
             "tr",
             {},
-            h("td", { class: "nums" }, step.time === undefined ? index + 1 : clock(step.time)),
-            h("td", { class: "wrap" }, step.message),
+            h("td", { class: "nums" }, step.time === undefined ? index + 1 : when(step.time)),
+            h("td", { class: "wrap" }, linked(step.message, namespace)),
             [step.updated, step.old, step.available, `${step.surge}/${step.maxSurge}`, `${step.unavailable}/${step.maxUnavailable}`].map((value) => h("td", { class: "end nums" }, String(value))),
           ),
         ),
@@ -200,6 +197,10 @@ function sentence(workload, steps) {
   const surge = Math.max(...steps.map((step) => step.surge));
   const low = Math.max(...steps.map((step) => step.unavailable));
   return `${workload}: ${last.updated} of ${last.wanted} updated, ${last.available} available, ${last.old} old after ${count(steps.length, "step")}; at most ${surge} too many (${last.maxSurge} allowed) and ${low} unavailable (${last.maxUnavailable} allowed)`;
+}
+
+function namespaceOf(workload) {
+  return workload.slice(workload.indexOf(" ") + 1, workload.indexOf("/"));
 }
 
 /** Plays a restart in the simulation: `moorage plan --rollout`. */
@@ -260,7 +261,7 @@ export function played(workload, rollout, width) {
     { class: "stack" },
     h("p", {}, rollout.completes ? chip("completes", "good") : chip("stops", "bad"), ` ${workload}: ${count(steps.length, "step")}. ${[rollout.message, rollout.room].filter(Boolean).join(" ")}`),
     steps.length ? h("figure", { class: "rollout-figure" }, rolloutChart({ steps, unit: "step", width, label: sentence(workload, steps) }), legend(false)) : null,
-    steps.length ? h("details", {}, h("summary", {}, "The steps"), stepTable(steps)) : null,
+    steps.length ? h("details", {}, h("summary", {}, "The steps"), stepTable(steps, namespaceOf(workload))) : null,
     rollout.fix ? h("div", {}, h("p", {}, "With this it would complete:"), h("pre", { class: "rollout-fix" }, rollout.fix)) : null,
   );
 }

@@ -3,6 +3,7 @@ import { address } from "../../lib/address.js";
 import { h } from "../../lib/dom.js";
 import { count, moment, quantity, taint } from "../../lib/format.js";
 import { empty } from "../../parts/states.js";
+import { podOrText } from "./links.js";
 import { kindChip } from "./list.js";
 
 const LISTED = 60;
@@ -39,7 +40,7 @@ function podLine([old, now]) {
     if (old[2] !== now[2]) words.push(`${old[2] || "no node"} → ${now[2] || "no node"}`);
     if (old[3] !== now[3]) words.push(`${old[3]} → ${now[3]}`);
   }
-  return h("li", { class: "wrap" }, h("strong", {}, key), ` ${words.join(", ")}`);
+  return h("li", { class: "wrap" }, h("strong", {}, podOrText(key)), ` ${words.join(", ")}`);
 }
 
 function nodeLine([old, now]) {

@@ -1,7 +1,8 @@
 /** Moves dots from one place to another: a few hundred at a time, the others are where they belong at once. */
 import { calm } from "../../../lib/dom.js";
 import { colours } from "../../../lib/colour.js";
-import { dotAt, MOVING, tileAt } from "./painter.js";
+import { MOVING } from "../model.js";
+import { dotAt, tileAt } from "./places.js";
 
 const MOST = 500;
 const MILLISECONDS = 650;
@@ -48,7 +49,10 @@ export class Flights {
     this.#flying = [];
   }
 
-  /** Draws what moves, and the outlines of hovered and focused tiles; returns nodes where a dot has arrived. */
+  /**
+   * Draws what moves, and `outlines`: [{x, y, w, h} on the canvas, width of the line]; returns nodes where a dot has
+   * arrived.
+   */
   draw(scene, outlines, now = performance.now()) {
     const arrived = new Set();
     const { context } = this;
@@ -56,20 +60,16 @@ export class Flights {
     if (this.#used) context.clearRect(0, 0, context.canvas.width, context.canvas.height);
     this.#used = false;
     const palette = colours();
-    const bottom = Math.round((size.height - size.tray) * size.ratio);
-    for (const [node, width, dash] of outlines) {
-      if (!model.rows[node]) continue;
-      const tile = tileAt(scene, node);
-      if (tile.y > bottom) continue;
+    for (const [box, width] of outlines) {
       this.#used = true;
       const line = width * size.ratio;
-      context.setLineDash(dash);
+      const around = [box.x - line, box.y - line, box.w + line * 2, box.h + line * 2];
       context.lineWidth = line + 2 * size.ratio;
       context.strokeStyle = palette.surface;
-      context.strokeRect(tile.x - line, tile.y - line, tile.size + line * 2, tile.size + line * 2);
+      context.strokeRect(...around);
       context.lineWidth = line;
       context.strokeStyle = palette.ink;
-      context.strokeRect(tile.x - line, tile.y - line, tile.size + line * 2, tile.size + line * 2);
+      context.strokeRect(...around);
     }
     const rest = [];
     for (const one of this.#flying) {
@@ -104,6 +104,6 @@ export class Flights {
 function inSight(scene, node) {
   if (node === -1) return true;
   if (node < 0) return false;
-  const { x, y, size } = tileAt(scene, node);
-  return x + size > 0 && y + size > 0 && x < scene.size.width * scene.size.ratio && y < scene.size.height * scene.size.ratio;
+  const { x, y, w, h } = tileAt(scene, node);
+  return x + w > 0 && y + h > 0 && x < scene.size.width * scene.size.ratio && y < scene.size.height * scene.size.ratio;
 }

@@ -26,6 +26,6 @@ export class Tween {
     if (this.done) return to;
     const eased = 1 - (1 - Math.max(0, share)) ** 3;
     const blend = (a, b) => b.map((end, at) => (a[at] >= 0 ? a[at] + (end - a[at]) * eased : end));
-    return { ...to, x: blend(from.x, to.x), y: blend(from.y, to.y), pitch: from.pitch + (to.pitch - from.pitch) * eased };
+    return { ...to, x: blend(from.x, to.x), y: blend(from.y, to.y), wide: from.wide + (to.wide - from.wide) * eased, tall: from.tall + (to.tall - from.tall) * eased };
   }
 }

@@ -1,12 +1,16 @@
 /** Describes a node or a pod in a few lines: for the box at the pointer, and in one sentence for screen readers. */
-import { deadlineText } from "../../lib/cluster.js";
-import { h } from "../../lib/dom.js";
-import { count, percent, quantity, taint } from "../../lib/format.js";
+import { deadlineText } from "../../../lib/cluster.js";
+import { h } from "../../../lib/dom.js";
+import { count, percent, quantity, taint } from "../../../lib/format.js";
 
 const MOST_TAINTS = 3;
 
 export function sentence(row, value) {
   return [row.name, ...stateWords(row), value, count(row.pods.size, "pod")].filter(Boolean).join(", ");
+}
+
+export function podSentence(pod, node) {
+  return [`pod ${pod.key}`, pod.workload, pod.phase, deadlineText(pod), `on ${node}`].filter(Boolean).join(", ");
 }
 
 export function nodeLines(row, title, value) {
@@ -26,15 +30,23 @@ export function nodeLines(row, title, value) {
 export function podLines(pod, overlay) {
   const seconds = overlay?.leaving.get(pod.key);
   const landing = overlay?.landing.get(pod.key);
+  const anyway = overlay?.anyway.get(pod.key);
   const leaves = deadlineText(pod);
   return [
     h("div", { class: "tip-name" }, pod.key),
     pod.workload ? h("div", { class: "muted" }, pod.workload) : null,
     h("div", {}, pod.phase),
-    leaves ? h("div", { class: "bad" }, leaves) : null,
-    seconds === undefined ? null : h("div", { class: "bad" }, seconds > 0 ? `would be evicted after ${seconds} s` : "would be evicted at once"),
-    landing ? h("div", { class: "good" }, `would land on ${landing}`) : null,
+    leaves ? h("div", { class: anyway === undefined ? "bad" : "muted" }, leaves) : null,
+    anyway === undefined ? null : h("div", { class: "muted" }, "leaves anyway, without the changes too"),
+    seconds === undefined ? null : h("div", { class: "bad" }, leavingText(seconds)),
+    landing ? h("div", { class: "good" }, overlay.landed.has(pod.key) ? "is here because of the changes" : `would land on ${landing}`) : null,
   ];
+}
+
+/** When a pod would leave; null where only that it does is known. */
+function leavingText(seconds) {
+  if (seconds === null) return "leaves because of the changes";
+  return seconds > 0 ? `would be evicted after ${seconds} s` : "would be evicted at once";
 }
 
 function stateWords(row) {

@@ -1,21 +1,20 @@
 /** Builds the elements of the map: canvases, the list that keys and screen readers use, tools, tip and legend. */
-import { address } from "../../lib/address.js";
-import { freshId, h, replace, setText } from "../../lib/dom.js";
-import { count } from "../../lib/format.js";
-import { icon } from "../../lib/icons.js";
+import { freshId, h, replace, setText } from "../../../lib/dom.js";
+import { icon } from "../../../lib/icons.js";
 
 const NONE_CHOSEN = "No node is chosen: use the arrow keys";
+const KEYS = "Arrow keys move between nodes, Enter opens one. Space goes to its pods: there arrow keys move, Enter opens a pod, Escape goes back.";
 
-export function buildParts({ onkey, onfocus, zoom, fit }) {
+export function buildParts(heads, { onkey, onfocus, zoom, fit }) {
   const id = freshId("map");
   const canvas = () => h("canvas", { class: "map-canvas", "aria-hidden": "true" });
   const tool = (name, label, work) => h("button", { class: "icon-button", type: "button", "aria-label": label, title: label, onclick: work }, icon(name));
   const p = { base: canvas(), labels: canvas(), top: canvas() };
   p.option = h("div", { class: "visually-hidden", role: "option", id: `${id}-option`, "aria-selected": "true" }, NONE_CHOSEN);
-  p.list = h("div", { class: "map-list", role: "listbox", tabindex: "0", "aria-label": "Nodes", onkeydown: onkey, onfocus, onblur: onfocus }, p.option);
+  p.keys = h("div", { class: "visually-hidden", id: `${id}-keys` }, KEYS);
+  p.list = h("div", { class: "map-list", role: "listbox", tabindex: "0", "aria-label": "Nodes", "aria-describedby": p.keys.id, onkeydown: onkey, onfocus, onblur: onfocus }, p.option);
   p.tip = h("div", { class: "map-tip", "aria-hidden": "true", hidden: true });
-  p.tray = h("a", { class: "map-tray", href: address.href("pending") }, "Pods are being counted");
-  p.surface = h("div", { class: "map-surface" }, p.base, p.labels, p.top, p.list, p.tray, p.tip);
+  p.surface = h("div", { class: "map-surface" }, p.base, p.labels, p.top, p.list, p.keys, heads, p.tip);
   p.legend = h("div", { class: "map-legend", "aria-label": "Legend", role: "group" });
   p.tools = h(
     "div",
@@ -37,8 +36,8 @@ export function showTip(tip, { width, height }, x, y, lines) {
   tip.style.setProperty("transform", `translate(${Math.round(left)}px, ${Math.round(top)}px)`);
 }
 
-/** Describes the node that the keys are at to screen readers. */
-export function describeOption({ list, option }, name, text, position, total) {
+/** Describes the node, or the pod of it, that the keys are at to screen readers. */
+export function describeOption({ list, option }, name, text, position, total, pod = "") {
   if (!name) {
     list.removeAttribute("aria-activedescendant");
     setText(option, NONE_CHOSEN);
@@ -46,6 +45,7 @@ export function describeOption({ list, option }, name, text, position, total) {
   }
   setText(option, text);
   option.dataset.node = name;
+  option.dataset.pod = pod;
   option.setAttribute("aria-setsize", String(total));
   option.setAttribute("aria-posinset", String(position));
   list.setAttribute("aria-activedescendant", option.id);
@@ -57,11 +57,4 @@ export function sizeCanvases({ base, labels, top }, { width, height, ratio }) {
     if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
     if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
   }
-}
-
-export function trayText(waiting, stranded, astray = 0) {
-  const lost = astray ? `${count(astray, "pod")} on nodes that are not here` : "";
-  if (!waiting && !stranded) return lost || "Every pod is on a node";
-  const more = stranded ? `, ${count(stranded, "pod")} more would be` : "";
-  return `Not on a node: ${count(waiting, "pod")}${more}${lost && `; ${lost}`}`;
 }
