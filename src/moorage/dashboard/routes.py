@@ -31,7 +31,7 @@ class StateRoutes:
         self._source, self._wanted_gates = source, settings.feature_gates
         live = settings.kubeconfig is not None
         allowed = {"allowed": live and settings.allow_changes, "dryRun": live}
-        self._extra = {"changes": allowed, "names": page_names()}
+        self._extra = {"changes": allowed, "names": page_names(), "command": settings.command}
 
     def add_to(self, routes: Routes) -> None:
         routes.add("GET", "/api/state", self._state)
@@ -39,6 +39,7 @@ class StateRoutes:
         routes.add("GET", "/api/history", self._history)
         routes.add("GET", "/api/history/*", self._moment)
         routes.add("GET", "/api/history/*/steps", self._steps)
+        routes.add("GET", "/api/earlier", self._earlier)
         routes.add("GET", "/api/gates", self._gates)
         routes.add("GET", "/api/node/*", self._node)
         routes.add("GET", "/api/pod/*/*", self._pod)
@@ -80,6 +81,9 @@ class StateRoutes:
         except NotKept as error:
             raise failure(404, "NotFound", str(error)) from None
         return as_json({"steps": steps})
+
+    async def _earlier(self, request: Request, _: tuple[str, ...]) -> Answer:
+        return as_json(await self._source.earlier())
 
     async def _gates(self, request: Request, _: tuple[str, ...]) -> Answer:
         return as_json(gates_document(await self._source.gates(), self._wanted_gates))

@@ -12,19 +12,23 @@ from typing import Any, Protocol
 
 import msgspec
 
+from moorage.admit.extension.registered import REGISTERED_KINDS
 from moorage.client.http_client import HttpClient
 from moorage.client.kubeconfig.loading import load_access
-from moorage.client.protocol import Object
+from moorage.client.protocol import Object, Unreachable
 from moorage.dashboard.actions import ActionContext
-from moorage.dashboard.simulator.client import Simulator
+from moorage.dashboard.simulator.client import LOAD_SECONDS, Simulator
 from moorage.dashboard.simulator.spec import InputSpec, LiveInput
 from moorage.dashboard.state.board import Board, SourceInfo, Unread
 from moorage.dashboard.state.details import node_details, pod_details
 from moorage.dashboard.state.live import Listener, LiveSource
-from moorage.dashboard.state.rows import PodRow, RowDeadline
-from moorage.model.kinds import Kind
+from moorage.dashboard.state.progress import Report
+from moorage.dashboard.state.rows import rows_of_table
+from moorage.model.kinds import KINDS, Kind
+from moorage.plan.input.extensions.live_parameters import LiveParameters, read_parameters
 from moorage.plan.input.live_cluster import WANTED, Missing
 from moorage.plan.input.live_gates import LiveGates, ask_endpoints, ask_server, gates_in
+from moorage.watch.session import CannotWatch
 
 
 class DashboardSettings(msgspec.Struct, frozen=True):
@@ -44,11 +48,13 @@ class DashboardSettings(msgspec.Struct, frozen=True):
     port: int = 0
     host_names: tuple[str, ...] = ()  # by which browsers may call it, besides its addresses
     allow_changes: bool = False
+    command: str = "moorage dashboard"  # what started it: the page says so when it is gone
 
 
 Document = dict[str, Any]
 
 _LOOK_EVERY = 1.0
+_READ_SECONDS = 3.0  # files that take longer are read while the page is open
 _LEAST_PAUSE = 2.0  # seconds between two loads, and this many times as long as a load takes
 _PAUSE_FACTOR = 4.0
 _QUICK = 2.0  # seconds that a question may wait for the newest state
@@ -66,7 +72,11 @@ class ClusterSource(Protocol):
     board: Board
     simulator: Simulator
 
-    async def start(self) -> None: ...
+    async def start(self) -> None:
+        """Wait until it is likely that there is something to show. Raises CannotShow, CannotWatch."""
+
+    async def complete(self) -> None:
+        """Wait until the board has all rows. Raises CannotShow, CannotWatch."""
 
     async def stop(self) -> None: ...
 
@@ -82,6 +92,9 @@ class ClusterSource(Protocol):
 
     async def pod(self, key: str) -> Document | None: ...
 
+    async def earlier(self) -> Document:
+        """Return what happened before the dashboard started; nothing for files."""
+
     async def actions(self) -> ActionContext:
         """Return what is needed to change the cluster, and whether that is allowed."""
 
@@ -89,11 +102,11 @@ class ClusterSource(Protocol):
 class LiveCluster:
     """A cluster behind a kubeconfig."""
 
-    def __init__(self, settings: DashboardSettings, simulator: Simulator, listener: Listener) -> None:
+    def __init__(self, settings: DashboardSettings, simulator: Simulator, listener: Listener, report: Report) -> None:
         """Raises KubeconfigError."""
         self._settings, self.simulator = settings, simulator
         kubeconfig, context = settings.kubeconfig or "", settings.context
-        self.live = LiveSource(lambda: load_access(kubeconfig, context=context), context, listener)
+        self.live = LiveSource(lambda: load_access(kubeconfig, context=context), kubeconfig, listener, report)
         self.board = self.live.board
         self._gates: tuple[float, LiveGates] | None = None
         self._loaded_version = -1
@@ -106,6 +119,10 @@ class LiveCluster:
     async def start(self) -> None:
         """Raises CannotWatch."""
         await self.live.start()
+
+    async def complete(self) -> None:
+        """Raises CannotWatch."""
+        await self.live.complete()
         self._task = asyncio.create_task(self._keep_fresh())
 
     async def stop(self) -> None:
@@ -144,19 +161,34 @@ class LiveCluster:
     async def _load(self) -> None:
         began, version = time.monotonic(), self.live.version
         gates = await self.gates()
-        spec = self._spec(gates)
+        spec = self._spec(gates, await self._parameters())
         await self.simulator.load(spec)
         self._loaded_version = version
         self._load_seconds = time.monotonic() - began
         self._pause_until = time.monotonic() + max(_LEAST_PAUSE, _PAUSE_FACTOR * self._load_seconds)
 
-    def _spec(self, gates: LiveGates) -> InputSpec:
+    async def _parameters(self) -> LiveParameters:
+        """Read what the policies of the cluster look up, if they do; without contact, nothing is known."""
+        live = self.live
+        registered = [
+            {"apiVersion": kind.api_version, "kind": kind.name, **item.raw}
+            for kind in REGISTERED_KINDS
+            for item in live.all(kind)
+        ]
+        try:
+            return await read_parameters(live.client, registered, WANTED)
+        except (Unreachable, CannotWatch):
+            return LiveParameters()
+
+    def _spec(self, gates: LiveGates, parameters: LiveParameters) -> InputSpec:
         live, settings = self.live, self._settings
         refusals = live.refusals
         missing = [Missing(kind.name, refusals[kind.plural]) for kind in WANTED if kind.plural in refusals]
+        missing += parameters.missing
+        objects: list[Any] = [_document(kind, item) for kind in WANTED for item in live.all(kind)]
         return InputSpec(
-            live=LiveInput(live.access.server, live.access.namespace, missing, gates, time.time()),
-            objects=[_document(kind, item) for kind in WANTED for item in live.all(kind)],
+            live=LiveInput(live.access.server, live.access.namespace, missing, gates, time.time(), parameters.kinds),
+            objects=[*objects, *parameters.objects],
             feature_gates=settings.feature_gates,
             seed=settings.seed,
             namespace=settings.namespace,
@@ -186,8 +218,12 @@ class LiveCluster:
 
     async def pod(self, key: str) -> Document | None:
         namespace, _, name = key.partition("/")
-        events = await self.live.events_of("Pod", name, namespace)
+        pod = self.live.get(KINDS.POD, key)
+        events = await self.live.events_of("Pod", name, namespace, pod.uid) if pod is not None else []
         return pod_details(self.live, key, events, self.live.deadline_of)
+
+    async def earlier(self) -> Document:
+        return await self.live.earlier()
 
     async def actions(self) -> ActionContext:
         """Return a context with the clients of today: after the kubeconfig has changed there are others."""
@@ -219,21 +255,31 @@ class FileCluster:
         self._unread: tuple[Unread, ...] = ()
         self.board = Board(SourceInfo("files", self._name, time=time.time()))
         self._seen: dict[str, tuple[int, int]] = {}
+        self._first: asyncio.Task[str] | None = None  # reads the files for the first time
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Raises CannotShow."""
+        """Wait until the files are read, or some seconds: large ones are read while the page says so."""
         self._seen = await asyncio.to_thread(self._stamps)
-        problem = await self._load()
+        self._first = asyncio.create_task(self._load())
+        await asyncio.wait([self._first], timeout=_READ_SECONDS)
+        if self._first.done() and (problem := self._first.result()):
+            raise CannotShow(problem)
+
+    async def complete(self) -> None:
+        """Raises CannotShow."""
+        assert self._first is not None, "it has not been started"
+        problem = await self._first
         if problem:
             raise CannotShow(problem)
         self._tell_source("")
         self._task = asyncio.create_task(self._look_again())
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        for task in (self._first, self._task):
+            if task is not None:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
 
     async def failure(self) -> BaseException:
         if self._task is None:
@@ -265,7 +311,7 @@ class FileCluster:
         problem = self.simulator.generation.problem
         if problem:
             return problem
-        async for part in self.simulator.ask("rows", {}):
+        async for part in self.simulator.ask("rows", {}, seconds=LOAD_SECONDS):
             if "error" in part:
                 return str(part["error"])
             if "nodes" in part:
@@ -274,13 +320,10 @@ class FileCluster:
 
     def _show(self, part: Document) -> None:
         """Put the rows of a plan on the board: pages see what a change of the files changed."""
-        board, table = self.board, part["pods"]
+        board = self.board
         self._unread = tuple(Unread(*refused) for refused in part["refused"])
         nodes = {row["name"]: row for row in part["nodes"]}
-        pods = {}
-        for key, workload, node, phase, *rest in table["rows"]:
-            names = (table["workloads"][workload] if workload >= 0 else "", table["nodes"][node] if node >= 0 else "")
-            pods[key] = PodRow(key, *names, phase, RowDeadline(*rest[0]) if rest else None)
+        pods = rows_of_table(part["pods"])
         for name in [*board.rows.nodes, *nodes]:
             board.set_node(name, nodes.get(name))
         for key in [*board.rows.pods, *pods]:
@@ -327,6 +370,9 @@ class FileCluster:
         async for part in self.simulator.ask("details", arguments):
             return None if "error" in part else part
         return None
+
+    async def earlier(self) -> Document:
+        return {"until": 0.0, "entries": [], "leftOut": 0, "problem": ""}
 
     async def actions(self) -> ActionContext:
         return ActionContext()

@@ -16,12 +16,12 @@ from moorage.dashboard.questions.base import BadQuestion
 from moorage.dashboard.questions.changes import WantedChanges, device_rule, read_changes
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
+from moorage.model.patch.json_patch import apply_json_patch, apply_merge_patch
+from moorage.model.patch.patch_error import PatchError
 from moorage.plan.explain.remedies.differences import changed_paths, operations
 from moorage.plan.input.inventory import kind_words
 from moorage.plan.node_changes import ChangeError, is_meant, label_patch, tainted, untainted
 from moorage.plan.rollout import SCALED, kind_of_workload
-from moorage.serve.patch.json_patch import apply_json_patch, apply_merge_patch
-from moorage.serve.patch.patch_error import PatchError
 
 MAX_STEPS = 5000
 _TEMPLATE, _REPLICAS = ("spec", "template"), ("spec", "replicas")
@@ -174,6 +174,7 @@ def _meanwhile(step: Step, path: str) -> ActionError:
 
 
 _LEFT = {
+    "evict": "a pod is evicted by the command that is shown",
     "drain": "a drain is made by kubectl drain",
     "remove": "a node is removed by kubectl delete node",
     "apply": "manifests are applied by kubectl apply",

@@ -106,7 +106,10 @@ Data = dict[str, Any]
 
 
 def render(data: Data) -> str:
-    """Return a page that shows `state` and `answers`, and at first the `view`. Raises CannotBundle."""
+    """Return a page that shows `state` and `answers`, and at first the `view`. Raises CannotBundle.
+
+    `moments` are further states, each with answers of its own.
+    """
     assets = read_assets()
     markup = _text(assets, "index.html")
     script_at = _SCRIPT.search(markup)
@@ -130,7 +133,9 @@ def render(data: Data) -> str:
 def _with_readings(data: Data) -> Data:
     """Add what the values of the page are read as: it has no server to ask."""
     answers = data.get("answers", {})
-    return {**data, "answers": {**answers, "readings {}": [readings(texts_of(data.get("state") or {}, answers))]}}
+    states = [data.get("state"), *(moment.get("state") for moment in data.get("moments", ()))]
+    texts = (text for state in states for text in texts_of(state or {}, answers))
+    return {**data, "answers": {**answers, "readings {}": [readings(texts)]}}
 
 
 def _stylesheets(markup: str, assets: dict[str, Asset]) -> list[str]:

@@ -82,6 +82,7 @@ def state_of(base: Base, paths: Sequence[str]) -> Document:
         "connected": True,
         "problem": "",
         "time": time.time(),
+        "elapsed": base.simulation.clock.elapsed,  # what deadlines of pods are counted from
     }
     return {"seq": 0, "source": source, "names": page_names(), **rows(base.simulation)}
 

@@ -12,13 +12,19 @@ from typing import Any
 import msgspec
 
 from moorage.dashboard.http.guard import SECURITY_HEADERS, Guard
-from moorage.dashboard.http.sessions import Sessions, refuse, session_in, set_cookie, welcome
+from moorage.dashboard.http.sessions import (
+    Sessions,
+    refuse_used,
+    refuse_without,
+    refuse_wrong,
+    session_in,
+    set_cookie,
+    welcome,
+)
 from moorage.model.api_error import ApiError, bad_request, failure
 from moorage.serve.http.messages import Headers, Request, Response, Stream
 
 JSON_HEADERS: Headers = (*SECURITY_HEADERS, ("Cache-Control", "no-store"))
-_USED = "This address was used already. A new one was printed where moorage dashboard runs; open that."
-_WRONG = "The token in this address is not valid. Open the address that moorage dashboard printed last."
 _NO_SESSION = "This page needs the address that moorage dashboard printed when it started, with its token."
 #: What the notice for browsers without a session looks like is no secret.
 _OPEN_ASSETS = frozenset({"styles/theme.css", "styles/base.css"})
@@ -84,10 +90,13 @@ class Application:
         if token and (session := self._sessions.exchange(token)):
             return welcome(set_cookie(self._port, session))
         if not self._is_let_in(request):
-            if token and not self._sessions.token:
+            if not token:
+                return refuse_without()
+            if not self._sessions.was_used(token):
+                return refuse_wrong()
+            if not self._sessions.token:
                 self._announce(self._sessions.renew())
-                return refuse(_USED)
-            return refuse(_WRONG if token else _NO_SESSION)
+            return refuse_used()
         return serve_asset(request, self._assets["index.html"])
 
 

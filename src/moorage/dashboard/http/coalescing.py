@@ -157,7 +157,7 @@ class Coalescer:
                 async for part in parts:
                     run.parts.append(part)
                     run.tell()
-            self._keep_answer(key, run.parts)
+            self._keep_answer(key, [part for part in run.parts if "progress" not in part])
         except Exception as problem:  # whatever the simulator raises is each reader's to report
             run.failure = problem
         finally:

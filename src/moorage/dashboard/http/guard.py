@@ -15,7 +15,8 @@ _OWN_SITE = ("same-origin", "none")
 
 #: What the page may do: load its own modules and styles, and talk to this server. Nothing else, nothing inline.
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; "
     "font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 SECURITY_HEADERS: Headers = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.dashboard.state.progress import Report
 from moorage.plan.outcome import Outcome
 from moorage.plan.planner import Planner
 from moorage.plan.simulation.simulation import Simulation
@@ -20,13 +21,14 @@ class Base(msgspec.Struct):
     """What questions are asked of. `outcome` is that of `planner.plan` where the simulation is settled.
 
     `with_all_gates` reads the same input once more, with all gates on, as an audit of gates does: what needs a gate
-    that is off was refused by the planner here.
+    that is off was refused by the planner here. An answer that takes long says with `tell` how far it is.
     """
 
     planner: Planner
     simulation: Simulation
     outcome: Outcome | None = None
     with_all_gates: Callable[[], Planner] | None = None
+    tell: Report = lambda progress: None
 
     @property
     def plan(self) -> Outcome:

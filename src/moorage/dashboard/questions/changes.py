@@ -1,7 +1,7 @@
 """Read the changes that a what-if is asked about, and write them as commands of kubectl and `moorage plan`.
 
 Each change is an object with one name. They are made in the order of `plan`, whatever their order here: manifests,
-taints, removed taints, labels, replicas, new nodes, cordons, drains, removals.
+taints, removed taints, labels, replicas, new nodes, cordons, evictions, drains, removals.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,6 +41,11 @@ class WantedChanges(msgspec.Struct):
 
     changes: Changes
     manifests: dict[str, str]
+
+    @property
+    def adds_nodes(self) -> bool:
+        """Whether there may be nodes afterwards that are not there now."""
+        return bool(self.changes.adds or self.manifests)
 
     @property
     def sources(self) -> list[Source]:
@@ -160,8 +165,18 @@ def _labels(given: Any, path: str) -> list[LabelChange]:
     return [LabelChange(node, key, text) for node in _nodes(what.get("nodes"), f"{path}.nodes")]
 
 
-def _names(given: Any, path: str) -> list[str]:
+def _only_nodes(given: Any, path: str) -> list[str]:
+    """Read the nodes of a change that has nothing else: `{"nodes": …}`, or a name or several."""
+    if isinstance(given, dict):
+        return _nodes(_object(given, path, ("nodes",)).get("nodes"), f"{path}.nodes")
     return _nodes(given if isinstance(given, list) else [given], path)
+
+
+def _pods(given: Any, path: str) -> list[str]:
+    key = _text(given, path)
+    if not all(key.partition("/")) or key.count("/") != 1:
+        raise BadQuestion(f"{path}: {key[:80]!r} is not of the form NAMESPACE/NAME")
+    return [key]
 
 
 def _scales(given: Any, path: str) -> list[ScaleChange]:
@@ -182,9 +197,10 @@ _READERS: dict[str, tuple[str, Callable[[Any, str], list[Any]]]] = {
     "taint": ("taints", _taints),
     "untaint": ("untaints", _untaints),
     "label": ("labels", _labels),
-    "drain": ("drains", _names),
-    "remove": ("removes", _names),
-    "cordon": ("cordons", _names),
+    "drain": ("drains", _only_nodes),
+    "remove": ("removes", _only_nodes),
+    "cordon": ("cordons", _only_nodes),
+    "evict": ("evicts", _pods),
     "scale": ("scales", _scales),
     "addNodes": ("adds", _adds),
 }
@@ -210,7 +226,9 @@ def device_rule(given: Any, path: str, name: str) -> dict[str, Any]:
 
 
 _Change = TypeVar("_Change", TaintChange, UntaintChange, LabelChange)
-_DRAIN = "--ignore-daemonsets --delete-emptydir-data --force"
+_DRAIN = " --ignore-daemonsets --delete-emptydir-data --force"
+#: Cordon and drain have no --all.
+_EVERY_NODE = "$(kubectl get nodes -o name)"
 #: A command line names this many nodes; a further one names more.
 _AT_ONCE = 500
 
@@ -224,10 +242,33 @@ def kubectl_commands(request: WantedChanges, inventory: Inventory) -> list[str]:
         *_of_nodes("taint", changes.untaints, lambda untaint: f"{_untaint(untaint)}-", ""),
         *_of_nodes("label", changes.labels, _label, " --overwrite"),
         *(_scale(inventory, scale.workload, scale.replicas) for scale in changes.scales),
-        *(f"kubectl cordon {quote(name)}" for name in changes.cordons),
-        *(f"kubectl drain {quote(name)} {_DRAIN}" for name in changes.drains),
-        *(f"kubectl delete node {quote(name)}" for name in changes.removes),
+        *_named("kubectl cordon", changes.cordons, _EVERY_NODE),
+        *map(_eviction, changes.evicts),
+        *_named("kubectl drain", changes.drains, _EVERY_NODE, _DRAIN),
+        *_named("kubectl delete nodes", changes.removes, "--all"),
     ]
+
+
+def kubectl_remarks(changes: Changes) -> list[str]:
+    """Return what has no command, and what a command does not do, each with what to do instead."""
+    remarks = [
+        f"{added}: kubectl has no command. A node joins when its kubelet registers it: enlarge the node pool or the"
+        " machine deployment, or start machines."
+        for added in changes.adds
+    ]
+    if changes.removes:
+        alone = "kubectl delete nodes removes the Node objects only"
+        remarks.append(f"{alone}: stop the machines, or their kubelets register them again.")
+    return remarks
+
+
+def _eviction(key: str) -> str:
+    """Return the command that asks the API server for an eviction: kubectl delete would pass by disruption budgets."""
+    namespace, _, name = key.partition("/")
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+    document = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+    text = msgspec.json.encode(document).decode()
+    return f"kubectl create --raw {quote(path)} -f - <<'EOF'\n{text}\nEOF"
 
 
 def _apply(text: str) -> str:
@@ -251,6 +292,21 @@ def _of_nodes(verb: str, changes: Sequence[_Change], written: Callable[[_Change]
                 names.append(quote(change.node))
         for first in range(0, len(names), _AT_ONCE):
             commands.append(f"kubectl {verb} nodes {' '.join(names[first : first + _AT_ONCE])} {quote(what)}{end}")
+    return commands
+
+
+def _named(command: str, scopes: Sequence[str], every: str, end: str = "") -> list[str]:
+    """Return one command for each scope; nodes that are named stand in one together."""
+    commands: list[str] = []
+    for is_name, several in groupby(scopes, lambda scope: scope != ALL_NODES and not scope.startswith("{")):
+        if not is_name:
+            commands.extend(
+                f"{command} {every if one == ALL_NODES else f'-l {quote(one[1:-1])}'}{end}" for one in several
+            )
+            continue
+        names = list(map(quote, several))
+        for first in range(0, len(names), _AT_ONCE):
+            commands.append(f"{command} {' '.join(names[first : first + _AT_ONCE])}{end}")
     return commands
 
 
@@ -281,7 +337,11 @@ def plan_command(request: WantedChanges, until: float | None) -> str:
         *(f"--label {quote(f'{label.node}={_label(label)}')}" for label in changes.labels),
         *(f"--scale {quote(f'{scale.workload}={scale.replicas}')}" for scale in changes.scales),
         *(f"--add-nodes {added.count} --like {quote(added.like)}" for added in changes.adds),
-        *(f"--{verb} {quote(name)}" for verb in ("cordon", "drain", "remove") for name in getattr(changes, f"{verb}s")),
+        *(
+            f"--{verb} {quote(name)}"
+            for verb in ("cordon", "evict", "drain", "remove")
+            for name in getattr(changes, f"{verb}s")
+        ),
         *([f"--at {until:g}s"] if until is not None else ()),
     ]
     return " ".join(("moorage plan", *options))

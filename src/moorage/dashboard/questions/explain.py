@@ -22,7 +22,6 @@ from moorage.plan.explain.node import explain_node, plain_node
 from moorage.plan.explain.remedies.change import Change
 from moorage.plan.explain.remedies.remedy import remedy_of
 from moorage.plan.explain.target import Target, TargetError, daemon_set_named, find_target
-from moorage.plan.explain.text import verdict
 from moorage.plan.pod_lines import State
 from moorage.plan.report.plain import as_data
 from moorage.plan.report.reasons import shortened
@@ -58,7 +57,7 @@ def pod(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
 
     yield {
         "explanation": plain(explanation),
-        "verdict": verdict(explanation),
+        "verdict": explanation.sentence,
         "short": shortened(explanation.message),
         "matrix": _matrix(simulation, target, explanation),
         "remedies": [remedy(suggestion.change) for suggestion in explanation.suggestions],

@@ -1,8 +1,8 @@
 """Report the plan as `moorage plan --output json` does, and the pods that stay Pending in groups.
 
-Groups are by what pods ask for and by the reason, the largest first. Pods of one shape are interchangeable to the
-scheduler, so that one of them stands for all. The reasons are those of `moorage plan`. Kubernetes has nothing like it:
-kubectl get pods lists them one by one.
+Groups are by what pods ask for and by the reason, the largest first; each has the sentence of `moorage explain`. Pods
+of one shape are interchangeable to the scheduler, so that one of them stands for all. The reasons are those of `moorage
+plan`. Kubernetes has nothing like it: kubectl get pods lists them one by one.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from typing import Any
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
 from moorage.model.kinds import KINDS
 from moorage.plan.evictions.follow_ups import add_follow_ups
+from moorage.plan.explain.sentence.waiting import kept_out_sentence, why_waiting
 from moorage.plan.outcome import Outcome
 from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.report.grouping import by_reason
@@ -22,6 +23,8 @@ from moorage.schedule.diagnosis import event_note
 MAX_GROUPS = 500
 MAX_PODS = 50
 _MAX_WORKLOADS = 20
+#: Nodes that are asked for sentences: about a second. Groups beyond have the scheduler's message only.
+_MAX_ASKED = 100_000
 _DAEMON_SETS = "DaemonSet "
 
 
@@ -38,8 +41,12 @@ def pending(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
         raise BadQuestion(f"pending takes no arguments, got {', '.join(sorted(map(str, arguments)))}")
     outcome = base.plan
     groups = _grouped(base.simulation, outcome)
+    with_sentence = max(_MAX_ASKED // max(len(outcome.nodes), 1), 1)
     yield {
-        "groups": [_group(pods) for pods in groups[:MAX_GROUPS]],
+        "groups": [
+            {**_group(pods), "sentence": _sentence(base.simulation, pods) if number < with_sentence else ""}
+            for number, pods in enumerate(groups[:MAX_GROUPS])
+        ],
         "leftOut": max(len(groups) - MAX_GROUPS, 0),
         "pending": len(outcome.pending),
         "placed": len(outcome.of_state(State.PLACED)),
@@ -86,3 +93,17 @@ def _group(pods: list[PodLine]) -> dict[str, Any]:
         "priority": first.priority,
         "example": first.key,
     }
+
+
+def _sentence(simulation: Simulation, pods: list[PodLine]) -> str:
+    """Return why the first pod of a group waits: the others wait alike."""
+    first = pods[0]
+    view = simulation.world.view(KINDS.POD, first.key)
+    if view is None:
+        return kept_out_sentence(first.reason, first.message)
+    engines = simulation.scheduler.engines
+    engine = engines.get(view.spec.schedulerName) or next(iter(engines.values()))
+    candidates = engine.candidates(simulation.cluster.shape_of(view, by_name=True))
+    text = why_waiting(candidates, simulation.gates, view, first.reason, first.message).text
+    is_daemon = first.workload.startswith(_DAEMON_SETS) and len(pods) > 1
+    return f"{text}; {len(pods) - 1:,} more like it" if is_daemon else text

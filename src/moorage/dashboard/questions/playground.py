@@ -61,13 +61,14 @@ def asked(arguments: dict[str, Any]) -> Asked:
     taints = arguments.get("taints")
     return Asked(
         kind,
-        _text(arguments.get("text", ""), "text"),
-        None if taints is None else _text(taints, "taints"),
-        _gates(arguments.get("gates") or {}),
+        text_asked(arguments.get("text", ""), "text"),
+        None if taints is None else text_asked(taints, "taints"),
+        gates_asked(arguments.get("gates") or {}),
     )
 
 
-def _text(value: Any, name: str) -> str:
+def text_asked(value: Any, name: str) -> str:
+    """Return a text with line feeds alone. Raises BadQuestion."""
     if not isinstance(value, str):
         raise BadQuestion(f"{name} must be a string")
     try:
@@ -79,7 +80,8 @@ def _text(value: Any, name: str) -> str:
     return value.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _gates(given: Any) -> dict[Gate, bool]:
+def gates_asked(given: Any) -> dict[Gate, bool]:
+    """Return gates that are taken to be on or off. Raises BadQuestion."""
     known = {gate.name: gate for gate in GATES}
     if not isinstance(given, dict):
         raise BadQuestion("gates must be an object of names and booleans")

@@ -3,7 +3,7 @@
 It is the map of a cluster in files. Pods that a StatefulSet has yet to make are no rows: they are in the plan.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
@@ -50,11 +50,36 @@ def _row(simulation: Simulation, node: Node, usage: NodeUsage, devices: Mapping[
     return {**row, "created": ""} if node.metadata.uid in simulation.ageless else row
 
 
+def added_rows(simulation: Simulation, known: Collection[str]) -> list[NodeRow]:
+    """Return the rows of the nodes that are not known yet, as full as they are now."""
+    rows_of_new = []
+    for _, node in simulation.cluster.nodes:
+        name = node.metadata.name
+        if name not in known:
+            usage = NodeUsage()
+            for pod in simulation.world.pods_on(name):
+                usage.count(pod.key, pod.view)
+            rows_of_new.append(_row(simulation, node, usage, device_counts_of(simulation.cluster.devices, name)))
+    return rows_of_new
+
+
 def deadlines_of(simulation: Simulation) -> dict[str, RowDeadline]:
     """Return when taints make pods leave their nodes, by key."""
     start = simulation.clock.start
     found = ((timer.pod.key, row_deadline(timer.deadline(start), start)) for timer in simulation.evictions.timers())
     return {key: deadline for key, deadline in found if deadline is not None}
+
+
+def _times_of_input(base: Base, key: str) -> dict[str, str]:
+    """Return when a pod was made and got its node, if the input tells it: what the simulation wrote is an invention."""
+    namespace, _, name = key.partition("/")
+    item = base.planner.inventory.items.get(Key(KINDS.POD.name, namespace, name))
+    if item is None or not item.view.metadata.resourceVersion:
+        return {"created": "", "since": ""}
+    conditions = (one for one in item.view.status.conditions if one.type == "PodScheduled" and one.status == "True")
+    scheduled = next(conditions, None)
+    since = scheduled.lastTransitionTime if scheduled is not None else None
+    return {"created": item.view.metadata.creationTimestamp or "", "since": since or ""}
 
 
 def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
@@ -69,8 +94,15 @@ def details(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
         counts = device_counts_of(base.simulation.cluster.devices, name)
         row = _row(base.simulation, node.view, usage, counts)
         document = node_details(world, name, row, [], deadlines_of(base.simulation).get)
+        if document is not None and node.uid in base.simulation.ageless:
+            times = ("lastTransitionTime", "lastHeartbeatTime")
+            document["conditions"] = [
+                {field: value for field, value in one.items() if field not in times} for one in document["conditions"]
+            ]
     elif pod:
         document = pod_details(world, pod, [], deadlines_of(base.simulation).get)
+        if document is not None:
+            document |= _times_of_input(base, pod)
     if document is None:
         raise BadQuestion(f"there is no {KINDS.NODE.name.lower() if name else KINDS.POD.name.lower()} {name or pod!r}")
     yield {**document, "done": True}

@@ -5,12 +5,14 @@ told as `moorage watch` tells them, controllers by what they create and their ev
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from moorage.client.protocol import Object
 from moorage.control.framework.actions import Report
 from moorage.control.framework.world import controller_of
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
+from moorage.dashboard.state.progress import Teller
+from moorage.dashboard.state.timeline_entry import TimelineEntry
 from moorage.dashboard.state.workload_changes import CREATED_BY_CONTROLLERS, created_line
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
@@ -26,23 +28,13 @@ _USER = "you"
 _YEAR = 366 * 86_400
 
 
-class StoryEntry(NamedTuple):
-    """One line of the story."""
-
-    time: float
-    kind: str
-    subject: str
-    workload: str
-    detail: str
-    actor: str
-
-
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     until = arguments.get("until")
     if until is not None and not (type(until) in (int, float) and 0 <= until <= _YEAR):
         raise BadQuestion(f"until: {until!r} is not a number of seconds up to a year")
     storyteller = _Storyteller(base.simulation)
-    base.planner.plan(base.simulation, until=until)
+    # It takes as long as simulating the input did.
+    base.planner.plan(base.simulation, Teller(base.tell, "Playing what happened, placing pods").tick, until)
     entries = storyteller.entries
     for start in range(0, len(entries), _AT_ONCE):
         yield {"entries": entries[start : start + _AT_ONCE]}
@@ -59,11 +51,13 @@ class _Storyteller:
     """Hears of everything that happens in a simulation."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self.entries: list[StoryEntry] = []
+        self.entries: list[TimelineEntry] = []
         self.left_out = 0
         self._simulation = simulation
         self._chronicle = Chronicle()
         self._nodes = {node.name: node.view for node in simulation.world.all(KINDS.NODE)}
+        for item in simulation.world.all(KINDS.REPLICA_SET):
+            self._chronicle.replica_set_changed(None, item, simulation.clock.elapsed)
         self._waiting: dict[str, str] = {}
         self._last = ("", 0)  # what the last entry was about before equal ones were added, and how many were
         simulation.api.listeners.append(self._changed)
@@ -80,6 +74,8 @@ class _Storyteller:
             for happening in self._chronicle.of_pod(_view(old), _view(new), self._nodes, now):
                 self._waiting.pop(happening.subject, None)
                 self._tell(happening._replace(workload=workload))
+        elif kind is KINDS.REPLICA_SET:
+            self._chronicle.replica_set_changed(old, new, now)
         elif kind is KINDS.NODE:
             if new is not None:
                 self._nodes[new.name] = new.view
@@ -108,7 +104,7 @@ class _Storyteller:
             first = self.entries[-1].detail.rpartition(" and ")[0] if self._last[1] > 1 else self.entries[-1].detail
             self.entries[-1] = self.entries[-1]._replace(detail=f"{first} and {self._last[1]} more")
             return
-        self._add(StoryEntry(now, HappeningKind.CONTROL.value, subject, workload, detail, actor or _USER))
+        self._add(TimelineEntry(now, HappeningKind.CONTROL.value, subject, workload, detail, actor or _USER))
         self._last = (about, 0)
 
     def _decided(self, action: Action) -> None:
@@ -127,9 +123,9 @@ class _Storyteller:
     def _tell(self, happening: Happening, actor: str = "") -> None:
         actor = actor or self._simulation.api.actor or _USER
         time, kind, subject, workload, detail = happening
-        self._add(StoryEntry(round(time, 3), kind.value, subject, workload, detail, actor))
+        self._add(TimelineEntry(round(time, 3), kind.value, subject, workload, detail, actor))
 
-    def _add(self, entry: StoryEntry) -> None:
+    def _add(self, entry: TimelineEntry) -> None:
         self._last = ("", 0)
         if len(self.entries) < MAX_ENTRIES:
             self.entries.append(entry)

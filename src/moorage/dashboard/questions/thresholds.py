@@ -5,95 +5,25 @@ of pods is told. Also listed: drivers with their pools and devices, and workload
 one value, the answer is the scale of that key with the value on it: the page asks it when a value is typed.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.questions.value_scale import NamedValue, scale_of
 from moorage.match.devices.eviction import PublishedDevices
-from moorage.match.operators import EQUAL, NODE_SELECTOR, TOLERATION, OperatorPlace
 from moorage.model.kinds import KINDS
-from moorage.model.types.devices import DeviceTaintRule, ResourceClaim
-from moorage.model.types.node import Node, NodeSelectorTerm
-from moorage.model.types.pod import Pod
-from moorage.plan.devices import claims_of
-from moorage.plan.input.inventory import Key
 from moorage.plan.rollout import SCALED, kind_of_workload
 from moorage.plan.simulation.simulation import Simulation
+from moorage.plan.values.keys import keys_of, tainted_devices
 
-#: So many workloads are named for one threshold, thresholds for one key, and devices and pools of one driver.
-MAX_NAMED, MAX_THRESHOLDS, MAX_DEVICES = 5, 200, 500
-_EXPRESSION = "expression"
-
-
-class _Named:
-    """The values that pods name for keys: by operator and value, the pods and workloads that have it."""
-
-    def __init__(self) -> None:
-        self._by_key: dict[str, dict[tuple[str, str], tuple[dict[str, None], set[str]]]] = {}
-
-    def note(self, key: str, operator: str, value: str, pod: str, workload: str) -> None:
-        of_key = self._by_key.setdefault(key, {})
-        workloads, pods = of_key.setdefault((operator, value), ({}, set()))
-        workloads.setdefault(workload or pod)
-        pods.add(pod)
-
-    def keys(self) -> Iterable[str]:
-        return self._by_key
-
-    def of(self, key: str) -> list[NamedValue]:
-        """Return what is named for a key, by most pods first."""
-        rows = sorted(self._by_key.get(key, {}).items(), key=lambda row: (-len(row[1][1]), row[0]))
-        return [
-            NamedValue(
-                operator,
-                value,
-                len(pods),
-                tuple(list(workloads)[:MAX_NAMED]),
-                max(0, len(workloads) - MAX_NAMED),
-            )
-            for (operator, value), (workloads, pods) in rows[:MAX_THRESHOLDS]
-        ]
-
-
-class _Keys:
-    """The keys of taints, of labels or of device taints: the values that there are, and those that pods name."""
-
-    def __init__(self, place: OperatorPlace) -> None:
-        self.place = place
-        self.named = _Named()
-        self.counts: dict[str, Counter[str]] = {}
-
-    def count(self, key: str, value: str, number: int = 1) -> None:
-        self.counts.setdefault(key, Counter())[value] += number
-
-    def scale(self, key: str, value: str | None = None) -> dict[str, Any]:
-        return scale_of(self.place, self.counts.get(key, {}), self.named.of(key), value)
-
-    def scales(self) -> dict[str, Any]:
-        """Return the scale of each key: those that pods compare first, then those that most pods name.
-
-        What Kubernetes itself writes on nodes comes last: it is not for the user to move.
-        """
-        scales = {key: self.scale(key) for key in sorted({*self.counts, *self.named.keys()}) if key}
-        return dict(
-            sorted(scales.items(), key=lambda row: (not row[1]["compared"], _is_kubernetes(row[0]), -row[1]["pods"]))
-        )
-
-
-def _is_kubernetes(key: str) -> bool:
-    domain, slash, _ = key.rpartition("/")
-    return bool(slash) and (domain == "kubernetes.io" or domain.endswith(".kubernetes.io"))
+#: So many devices and pools of one driver are listed.
+MAX_DEVICES = 500
 
 
 def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     """Yield one part. Arguments are absent, or `kind` (taint, label or deviceTaint), `key` and `value`."""
     simulation = base.simulation
-    by_kind = {"taint": _Keys(TOLERATION), "label": _Keys(NODE_SELECTOR), "deviceTaint": _Keys(TOLERATION)}
-    tainted = _tainted_devices(simulation)
-    _count_values(simulation, by_kind, tainted)
-    _note_pods(simulation, by_kind)
+    tainted = tainted_devices(simulation)
+    by_kind = keys_of(simulation, tainted)
     if arguments:
         kind, key, value = (arguments.get(name) for name in ("kind", "key", "value"))
         if not isinstance(kind, str) or kind not in by_kind:
@@ -117,61 +47,6 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     }
 
 
-def _count_values(simulation: Simulation, by_kind: dict[str, _Keys], tainted: dict[tuple[str, str, str], int]) -> None:
-    for stored in simulation.world.all(KINDS.NODE):
-        node: Node = stored.view
-        for key, value in node.metadata.labels.items():
-            by_kind["label"].count(key, value)
-        for taint in node.spec.taints:
-            by_kind["taint"].count(taint.key, taint.value)
-    for (key, value, _), devices in tainted.items():
-        by_kind["deviceTaint"].count(key, value, devices)
-
-
-def _note_pods(simulation: Simulation, by_kind: dict[str, _Keys]) -> None:
-    taints, labels, device_taints = (by_kind[kind].named for kind in ("taint", "label", "deviceTaint"))
-    for stored in simulation.world.all(KINDS.POD):
-        pod: Pod = stored.view
-        owner = simulation.owner_of(stored)
-        workload = str(Key(*owner)) if owner is not None else ""
-        for toleration in pod.spec.tolerations:
-            if toleration.expression:
-                taints.note(toleration.key, _EXPRESSION, "", stored.key, workload)
-            elif toleration.key and toleration.value:
-                taints.note(toleration.key, toleration.operator or EQUAL, toleration.value, stored.key, workload)
-        for key, operator, value in _selected(pod):
-            labels.note(key, operator, value, stored.key, workload)
-        for claim in claims_of(pod, simulation.world):
-            for key, operator, value in _device_tolerations(claim):
-                device_taints.note(key, operator, value, stored.key, workload)
-
-
-def _selected(pod: Pod) -> Iterator[tuple[str, str, str]]:
-    """Yield key, operator and value of all that a pod asks of its node's labels."""
-    for key, value in pod.spec.nodeSelector.items():
-        yield key, "In", value
-    affinity = pod.spec.affinity.nodeAffinity if pod.spec.affinity is not None else None
-    if affinity is None:
-        return
-    required = affinity.requiredDuringSchedulingIgnoredDuringExecution
-    terms: list[NodeSelectorTerm] = list(required.nodeSelectorTerms) if required is not None else []
-    terms += [one.preference for one in affinity.preferredDuringSchedulingIgnoredDuringExecution]
-    for term in terms:
-        for requirement in term.matchExpressions:
-            for value in requirement.values:
-                yield requirement.key, requirement.operator, value
-
-
-def _device_tolerations(claim: ResourceClaim) -> Iterator[tuple[str, str, str]]:
-    for request in claim.spec.devices.requests:
-        for one in (*((request.exactly,) if request.exactly is not None else ()), *request.firstAvailable):
-            for toleration in one.tolerations:
-                if toleration.expression:
-                    yield toleration.key, _EXPRESSION, ""
-                elif toleration.key and toleration.value:
-                    yield toleration.key, toleration.operator or EQUAL, toleration.value
-
-
 def _devices(simulation: Simulation) -> list[dict[str, Any]]:
     """Return drivers with their pools and devices."""
     drivers: dict[str, dict[str, list[str]]] = {}
@@ -188,22 +63,6 @@ def _devices(simulation: Simulation) -> list[dict[str, Any]]:
         }
         for driver, pools in drivers.items()
     ]
-
-
-def _tainted_devices(simulation: Simulation) -> dict[tuple[str, str, str], int]:
-    """Return the taints that devices have: key, value, effect and how many have it."""
-    counts: dict[tuple[str, str, str], int] = {}
-    for _, _, device in PublishedDevices(
-        resource_slice.view for resource_slice in simulation.world.all(KINDS.RESOURCE_SLICE)
-    ):
-        for taint in device.taints:
-            of_taint = taint.key, taint.value, taint.effect
-            counts[of_taint] = counts.get(of_taint, 0) + 1
-    for stored in simulation.world.all(KINDS.DEVICE_TAINT_RULE):
-        rule: DeviceTaintRule = stored.view
-        of_rule = rule.spec.taint.key, rule.spec.taint.value, rule.spec.taint.effect
-        counts.setdefault(of_rule, 0)
-    return counts
 
 
 def _workloads(simulation: Simulation) -> list[dict[str, Any]]:

@@ -14,9 +14,18 @@ import msgspec
 
 from moorage.admit.pod.tolerations import validate_taints
 from moorage.dashboard.questions.base import BadQuestion, Base, Part
-from moorage.dashboard.questions.changes import kubectl_commands, plan_command, read_changes, read_until
+from moorage.dashboard.questions.changes import (
+    kubectl_commands,
+    kubectl_remarks,
+    plan_command,
+    read_changes,
+    read_until,
+)
+from moorage.dashboard.questions.rows import added_rows
+from moorage.model.kinds import KINDS
 from moorage.model.types.node import Taint
 from moorage.plan.departures import Cause, Departure, OwnerNames
+from moorage.plan.difference.difference import happens_anyway
 from moorage.plan.evictions.forecast import EvictionForecast, forecast_evictions
 from moorage.plan.node_changes import ChangeError
 from moorage.plan.outcome import NodeLine
@@ -39,6 +48,7 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
                 "tolerated": forecast.tolerated,
             }
         commands = kubectl_commands(asked, planner.inventory)
+        known = {node.name for node in simulation.world.all(KINDS.NODE)} if asked.adds_nodes else frozenset[str]()
         first_note = len(planner.inventory.notes)
         updated, difference, _ = planner.play(simulation, before, asked.changes, asked.sources, until=until)
     except ChangeError as error:
@@ -46,11 +56,14 @@ def answer(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     yield {
         "part": "whatIf",
         **difference_data(difference),
+        "happensAnyway": msgspec.to_builtins(happens_anyway(difference, before)),
         "summary": summary(updated.outcome),
         "nodes": [_node_row(line) for line in updated.nodes],
+        "added": added_rows(simulation, known) if asked.adds_nodes else [],
         "notes": [str(note) for note in planner.inventory.notes[first_note:]],
         "stopped": simulation.stopped,
         "kubectl": commands,
+        "kubectlRemarks": kubectl_remarks(asked.changes),
         "plan": plan_command(asked, until),
         "done": True,
     }
@@ -66,13 +79,13 @@ def _departures(
     simulation: Simulation, forecast: EvictionForecast, without: EvictionForecast
 ) -> tuple[list[Departure], list[Departure]]:
     """Return the pods that leave because of the changes, and those that leave then without them, too."""
-    due = {eviction.pod.uid: (eviction.seconds, eviction.because) for eviction in without.evictions}
+    due = {eviction.pod.uid: eviction.seconds for eviction in without.evictions}
     names = OwnerNames(simulation)
     caused: list[Departure] = []
     anyway: list[Departure] = []
     for pod, seconds, because in forecast.evictions:
         departure = Departure(pod.key, names.of(pod), pod.view.spec.nodeName, Cause.TAINT, seconds, because)
-        (anyway if due.get(pod.uid) == (seconds, because) else caused).append(departure)
+        (anyway if due.get(pod.uid) == seconds else caused).append(departure)
     return caused, anyway
 
 

@@ -87,9 +87,10 @@ def _fork_answer(
 
 
 def answer(asker: socket.socket, base: Base, questions: Questions) -> None:
-    """Read a question and write the parts of its answer. Raises OSError if the other end is closed."""
+    """Read a question, and write the parts of its answer and how far it is. Raises OSError if nothing reads them."""
     try:
         question = msgspec.json.decode(_read(asker))
+        base.tell = lambda progress: asker.sendall(_line({"progress": progress}))
         for part in _parts(question["question"], question["arguments"], base, questions):
             asker.sendall(_line(part))
     except OSError:

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.dashboard.state.progress import Progress
 from moorage.telemetry.logs import get_logger
 
 _BYTES = 65_536
@@ -39,6 +40,8 @@ class Channel:
         self._ends: dict[int | str, asyncio.Future[str]] = {}
         self._rest = b""
         self.is_closed = False
+        #: Hears what the process does before it is ready.
+        self.on_progress: Callable[[Progress], None] = lambda progress: None
         ours.setblocking(False)
         self._loop.add_reader(ours.fileno(), self._read)
 
@@ -85,6 +88,9 @@ class Channel:
             self._hear(msgspec.json.decode(line))
 
     def _hear(self, message: Message) -> None:
+        if "progress" in message:
+            self.on_progress(Progress(*message["progress"]))
+            return
         if "ended" in message:
             end = self._ends.get(message["ended"])
             if end is not None and not end.done():

@@ -15,9 +15,10 @@ from moorage.dashboard.simulator.answering import MAX_ARGUMENTS
 from moorage.dashboard.simulator.channel import Channel, ProcessGone
 from moorage.dashboard.simulator.processes import Generation, GenerationInfo, ZygoteProcess
 from moorage.dashboard.simulator.spec import InputSpec
+from moorage.dashboard.state.progress import Progress, Report
 from moorage.telemetry.logs import get_logger
 
-#: How long an answer may take, and how long loading and planning.
+#: How long an answer may take, and how long loading and planning may go on without a sign of progress.
 QUESTION_SECONDS, LOAD_SECONDS = 30.0, 600.0
 #: How many questions are answered at the same time, and what each may add to memory.
 AT_ONCE, MEMORY = 2, 2 << 30
@@ -48,7 +49,9 @@ class Simulator:
         at_once: int = AT_ONCE,
         memory: int = MEMORY,
         questions: str = "moorage.dashboard.questions",
+        report: Report = lambda progress: None,
     ) -> None:
+        """`report` hears what is done while a cluster is loaded that nothing can be asked of yet."""
         self._seconds, self._memory, self._module = seconds, memory, questions
         self._questions: Mapping[str, Question] = importlib.import_module(questions).QUESTIONS
         self._turns = asyncio.Semaphore(at_once)
@@ -66,6 +69,8 @@ class Simulator:
         self._deaths = 0  # of generations since the last call of `load`
         self._news = asyncio.Event()
         self._is_stopped = False
+        self._report = report
+        self._deadline: asyncio.Timeout | None = None  # of the load that is under way
 
     @property
     def generation(self) -> GenerationInfo:
@@ -139,7 +144,7 @@ class Simulator:
         for _ in range(_TRIES):
             try:
                 forker = await self._forker(is_live=spec.live is not None)
-                generation = Generation(next(self._generations), spec, forker, self._lost)
+                generation = Generation(next(self._generations), spec, forker, self._lost, self._progressed)
             except (OSError, ProcessGone) as error:
                 self._problem = f"the simulator cannot be started: {error}"
                 if self._zygote is not None:
@@ -169,11 +174,13 @@ class Simulator:
             generation.built.ready.add_done_callback(lambda _: self._announce())
         is_usable = False
         try:
-            async with asyncio.timeout(LOAD_SECONDS):
+            async with asyncio.timeout(LOAD_SECONDS) as self._deadline:
                 is_usable = await generation.make()
         except TimeoutError:
-            generation.problem = f"loading and planning took longer than {LOAD_SECONDS:.0f} s"
+            generation.problem = f"loading and planning made no progress for {LOAD_SECONDS:.0f} s"
         finally:
+            self._deadline = None
+            self._report(None)
             if not is_usable:
                 generation.close()
                 if self._current is generation:
@@ -184,6 +191,13 @@ class Simulator:
                 self._current.retire()
             self._current = generation
         return is_usable
+
+    def _progressed(self, progress: Progress) -> None:
+        """Give a load that goes on more time, and say how far it is where questions wait for it."""
+        if self._deadline is not None and not self._deadline.expired():
+            self._deadline.reschedule(asyncio.get_running_loop().time() + LOAD_SECONDS)
+        if self._current is None or not self._current.info.made:
+            self._report(progress)
 
     # -- processes that die -------------------------------------------------------------------------------------------
 
@@ -220,10 +234,13 @@ class Simulator:
 
     # -- asking -------------------------------------------------------------------------------------------------------
 
-    async def ask(self, question: str, arguments: dict[str, Any]) -> AsyncGenerator[Part, None]:
+    async def ask(
+        self, question: str, arguments: dict[str, Any], *, seconds: float = 0.0
+    ) -> AsyncGenerator[Part, None]:
         """Yield the parts of an answer, the last with `done`; closing the iterator ends the process that computes it.
 
-        Waits for the first generation to be loaded, and for its turn.
+        Waits for the first generation to be loaded, and for its turn. `seconds` is how long it may take then; one that
+        says how far it is, in parts with `progress`, may go on for as long as loading.
         """
         known = self._questions.get(question)
         body = msgspec.json.encode({"question": question, "arguments": arguments})
@@ -235,7 +252,7 @@ class Simulator:
             return
         for _ in range(_TRIES):
             try:
-                async with aclosing(self._ask(body, settled=known.settled)) as parts:
+                async with aclosing(self._ask(body, seconds or self._seconds, settled=known.settled)) as parts:
                     async for part in parts:
                         if trace := part.pop("traceback", ""):
                             _LOG.error("A question failed", question=question, traceback=trace)
@@ -248,11 +265,11 @@ class Simulator:
                 continue
         yield _error("the process with the simulated cluster died, again and again")
 
-    async def _ask(self, body: bytes, *, settled: bool) -> AsyncGenerator[Part, None]:
+    async def _ask(self, body: bytes, seconds: float, *, settled: bool) -> AsyncGenerator[Part, None]:
         """Yield the parts of an answer. Raises _NoAnswer and _Lost."""
         generation, channel = await self._turn(settled=settled)
         try:
-            async with aclosing(self._parts(channel, body)) as parts:
+            async with aclosing(self._parts(channel, body, seconds)) as parts:
                 async for part in parts:
                     yield part
         finally:
@@ -280,8 +297,9 @@ class Simulator:
         channel = generation.channel(settled=settled) if generation is not None else None
         return (generation, channel) if generation is not None and channel is not None else None
 
-    async def _parts(self, channel: Channel, body: bytes) -> AsyncGenerator[Part, None]:
-        deadline = asyncio.get_running_loop().time() + self._seconds
+    async def _parts(self, channel: Channel, body: bytes, seconds: float) -> AsyncGenerator[Part, None]:
+        clock = asyncio.get_running_loop().time
+        deadline, latest = clock() + seconds, clock() + max(seconds, LOAD_SECONDS)
         number, is_done, is_begun = next(self._numbers), False, False
         ours, theirs = socket.socketpair()
         channel.expect_end(number)
@@ -301,7 +319,7 @@ class Simulator:
                     async with asyncio.timeout_at(deadline):
                         line = await reader.readline()
                 except TimeoutError:
-                    raise _NoAnswer(f"took longer than {self._seconds:g} s") from None
+                    raise _NoAnswer(f"took longer than {seconds:g} s") from None
                 except ValueError:
                     raise _NoAnswer(f"the answer is larger than {MAX_PART >> 20} MiB") from None
                 except OSError:
@@ -309,7 +327,10 @@ class Simulator:
                 if not line.endswith(b"\n"):
                     break
                 part: Part = msgspec.json.decode(line)
-                is_done, is_begun = bool(part.get("done")), True
+                if "progress" in part:
+                    deadline = min(clock() + seconds, latest)
+                else:
+                    is_done, is_begun = bool(part.get("done")), True
                 yield part
             if not is_done:
                 why = await channel.why_ended(number)

@@ -15,6 +15,7 @@ import msgspec
 from moorage.dashboard.simulator.answering import SETTLED
 from moorage.dashboard.simulator.channel import Channel, Message, ProcessGone
 from moorage.dashboard.simulator.spec import InputSpec, lines_of
+from moorage.dashboard.state.progress import Progress
 from moorage.plan.simulation.forked import why_ended
 from moorage.telemetry.logs import get_logger
 
@@ -113,8 +114,15 @@ class GenerationInfo(msgspec.Struct, frozen=True):
 class Generation:
     """Two processes and what is known of them. It stays until it is retired and no question uses it."""
 
-    def __init__(self, number: int, spec: InputSpec, zygote: Channel, lost: Callable[["Generation"], None]) -> None:
-        """Let the zygote fork it. Raises ProcessGone."""
+    def __init__(
+        self,
+        number: int,
+        spec: InputSpec,
+        zygote: Channel,
+        lost: Callable[["Generation"], None],
+        report: Callable[[Progress], None] = lambda progress: None,
+    ) -> None:
+        """Let the zygote fork it; `report` hears what it does until it is made. Raises ProcessGone."""
         self.number, self.spec = number, spec
         self.info = GenerationInfo(number, spec.seq)
         self.problem = ""
@@ -125,6 +133,7 @@ class Generation:
         (ours, built), (others, settled), (self._sender, receiver) = (socket.socketpair() for _ in range(3))
         self.built = Channel(ours, _LOADS, lambda: self._ended(self.built))
         self.settled = Channel(others, _PLANS, lambda: self._ended(self.settled))
+        self.built.on_progress = self.settled.on_progress = report
         self.built.expect_end(SETTLED)
         zygote.expect_end(number)
         try:

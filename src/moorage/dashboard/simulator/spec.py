@@ -12,9 +12,9 @@ from moorage.lint.finding import Severity
 from moorage.lint.sources import STDIN, STDIN_NAME, Source, sources_of
 from moorage.model.gates import GateError, GateSet, all_gates
 from moorage.plan.input.configured import configured_planner
+from moorage.plan.input.known_objects import KnownObjects
 from moorage.plan.input.live_cluster import LiveCluster, Missing
 from moorage.plan.input.live_gates import LiveGates
-from moorage.plan.input.reading import KnownObjects
 from moorage.plan.planner import Planner, Settings
 from moorage.schedule.config.configuration import load_configuration
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration, ConfigurationError
@@ -32,6 +32,8 @@ class LiveInput(msgspec.Struct):
     missing: list[Missing] = []
     gates: LiveGates = LiveGates({})
     read_at: float = 0.0
+    #: The kinds that were read because policies look them up.
+    parameters: frozenset[str] = frozenset()
 
 
 class InputSpec(msgspec.Struct):
@@ -55,7 +57,7 @@ class InputSpec(msgspec.Struct):
     @classmethod
     def of_live(cls, live: LiveCluster, **settings: Any) -> "InputSpec":
         """Return the spec of a cluster that was read as `moorage plan` reads it."""
-        known = LiveInput(live.server, live.namespace, live.missing, live.gates, live.read_at)
+        known = LiveInput(live.server, live.namespace, live.missing, live.gates, live.read_at, live.parameters)
         return cls(live=known, objects=live.objects, **settings)
 
 
@@ -81,21 +83,23 @@ def spec_from(lines: Iterable[bytes]) -> InputSpec:
     return spec
 
 
-def planner_of(spec: InputSpec, known: KnownObjects | None = None) -> Planner:
+def planner_of(spec: InputSpec, known: KnownObjects | None = None, tick: Callable[[], None] = lambda: None) -> Planner:
     """Return a planner with the input loaded. Raises BadInput; what single files and objects lack is noted.
 
+    `tick` is called after each file.
     Objects of a live cluster that are `known` are not admitted again.
     """
     live = None
     if spec.live is not None:
         told = spec.live
-        live = LiveCluster(told.server, told.namespace, spec.objects, told.missing, told.gates, told.read_at)
+        about = told.missing, told.gates, told.read_at, told.parameters
+        live = LiveCluster(told.server, told.namespace, spec.objects, *about)
     try:
         planner = configured_planner(spec.feature_gates, spec.seed, spec.namespace, _configure(spec), live, known)
     except (GateError, ConfigurationError) as error:
         problems = getattr(error, "problems", ()) or (error,)
         raise BadInput("; ".join(map(str, problems))) from None
-    planner.load(_sources(spec), announces_updates=live is None)
+    planner.load(_sources(spec), tick, announces_updates=live is None)
     return planner
 
 

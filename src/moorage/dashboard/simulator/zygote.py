@@ -16,6 +16,7 @@ import signal
 import socket
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 
 from moorage.dashboard.questions.base import Base
@@ -30,7 +31,9 @@ from moorage.dashboard.simulator.spec import (
     problem_of,
     spec_from,
 )
-from moorage.plan.input.reading import KnownObjects
+from moorage.dashboard.state.progress import Progress, Teller
+from moorage.model.kinds import KINDS
+from moorage.plan.input.known_objects import KnownObjects
 from moorage.plan.planner import Planner
 
 
@@ -105,6 +108,11 @@ class _Forker:
                 channel.close()
 
 
+def _telling(commands: Commands) -> Callable[[Progress], None]:
+    """Return what tells the server how far this process is."""
+    return lambda progress: commands.send({"progress": [progress.phase, progress.done, progress.total]})
+
+
 class _Generation:
     """One generation, from its spec to the end of its questions."""
 
@@ -113,13 +121,15 @@ class _Generation:
         self._questions, self._memory = questions, memory
         self._start = time.monotonic()
         self._read: tuple[InputSpec, Planner] | None = None
+        self._phase = "Simulating"
 
     def read(self, sender: socket.socket, known: KnownObjects | None = None) -> bool:
         """Read the input. Return whether it can be simulated; the server is told why not."""
         try:
             with sender, sender.makefile("rb") as lines:
                 spec = spec_from(lines)
-            self._read = spec, planner_of(spec, known)
+            phase = "Reading files" if spec.live is None else f"Reading {len(spec.objects):,} objects"
+            self._read = spec, planner_of(spec, known, Teller(_telling(self._built), phase).tick)
         except Exception as error:
             self._built.send(_problem(error))
         return self._read is not None
@@ -133,6 +143,10 @@ class _Generation:
         spec, planner = self._read
         try:
             # Objects of a live cluster were not refused for their gates: an audit takes what was loaded.
+            nodes, pods = (len(list(planner.inventory.of_kind(kind))) for kind in (KINDS.NODE.name, KINDS.POD.name))
+            if nodes + pods:
+                self._phase = f"Simulating {nodes:,} nodes" + (f" and {pods:,} pods" if pods else "")
+            Teller(_telling(self._built), self._phase)
             audited = (lambda: audited_planner_of(spec)) if spec.live is None else None
             base = Base(planner, planner.build(), with_all_gates=audited)
             gc.freeze()
@@ -149,7 +163,9 @@ class _Generation:
         self._built.close()
         end_with(self._settled.socket)
         try:
-            base.outcome = base.planner.plan(base.simulation)
+            teller = Teller(_telling(self._settled), f"{self._phase}, placing pods")
+            base.outcome = base.planner.plan(base.simulation, teller.tick)
+            base.simulation.scheduling.placed = lambda: None
             base.simulation.scheduling.catch_up()
         except Exception as error:
             self._settled.send(_problem(error))

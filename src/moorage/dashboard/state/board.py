@@ -6,13 +6,13 @@ bounds; a page that is further behind loads the whole state again.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any
 
 import msgspec
 
 from moorage.dashboard.state.history import History
-from moorage.dashboard.state.rows import NodeRow, PodRow, Rows, RowsDelta, pod_table
+from moorage.dashboard.state.rows import NodeRow, PodRow, Rows, RowsDelta, pod_table, told_pod
 from moorage.watch.happenings import Happening
 
 MAX_HAPPENINGS = 500
@@ -30,7 +30,10 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class SourceInfo(msgspec.Struct, frozen=True):
-    """Where the rows come from, and whether they are up to date. `problem` says what is wrong in one line."""
+    """Where the rows come from, and whether they are up to date.
+
+    `problem` says what is wrong in one line, `command` what tells more about it.
+    """
 
     kind: str
     name: str
@@ -39,6 +42,7 @@ class SourceInfo(msgspec.Struct, frozen=True):
     problem: str = ""
     time: float = 0.0
     unread: tuple[Unread, ...] = ()
+    command: str = ""
 
 
 class Board:
@@ -48,6 +52,7 @@ class Board:
         self.source = source
         self.rows = Rows({}, {})
         self.seq = 0
+        self.since = self.changed = 0.0  # when following began, and of the last change; 0 if there was none
         self.history = History()
         self.happenings: deque[Happening] = deque(maxlen=MAX_HAPPENINGS)
         self.is_ending = False
@@ -98,6 +103,7 @@ class Board:
         if not nodes and not pods and not happenings:
             return None
         self.seq += 1
+        self.changed = now
         delta = RowsDelta(self.seq, now, nodes, pods, happenings)
         self.happenings += happenings
         self.history.record(delta)
@@ -110,6 +116,7 @@ class Board:
         self._nodes_before.clear()
         self._pods_before.clear()
         self.seq += 1
+        self.since, self.changed = now, 0.0
         self.history.reset(self.seq, now)
         self._kept.clear()
         self._kept_bytes, self._first_kept = 0, self.seq
@@ -134,11 +141,12 @@ class Board:
         known = self._snapshot
         if known is None or known[0] != self.seq or known[1] is not self.source:
             document = state_document(self.rows, self.seq, list(self.happenings))
-            body = _encode({**document, "source": self.source, **extra})
+            times = {"since": self.since, "changed": self.changed}
+            body = _encode({**document, **times, "source": self.source, **extra})
             known = self._snapshot = (self.seq, self.source, body)
         return known[2]
 
-    async def follow(self, after: int) -> AsyncIterator[bytes]:
+    async def follow(self, after: int) -> AsyncGenerator[bytes, None]:
         """Yield server-sent events: the changes after a number, then those to come, until the server stops."""
         self.followers += 1
         try:
@@ -156,7 +164,7 @@ class Board:
                 source = self.source
                 yield _event("source", source)
             if after > self.seq or after < self._first_kept:
-                yield _event("reload", {})
+                yield _event("reload", {"seq": self.seq})
                 after = self.seq
             for seq, body in [kept for kept in self._kept if kept[0] > after]:
                 yield body
@@ -187,7 +195,7 @@ def delta_document(delta: RowsDelta) -> dict[str, Any]:
         "time": delta.time,
         "nodes": [new for _, new in delta.nodes if new is not None],
         "nodesGone": [old["name"] for old, new in delta.nodes if new is None and old is not None],
-        "pods": [new for _, new in delta.pods if new is not None],
+        "pods": [told_pod(old, new) for old, new in delta.pods if new is not None],
         "podsGone": [old.key for old, new in delta.pods if new is None and old is not None],
         "happenings": delta.happenings,
     }

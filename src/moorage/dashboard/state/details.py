@@ -4,18 +4,26 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from moorage.client.protocol import Object
-from moorage.columns.resources import pod_requests
+from moorage.columns.resources import amounts, pod_requests
 from moorage.dashboard.state.rows import NodeRow, RowDeadline, pod_row
 from moorage.match.devices.claims import claim_keys
+from moorage.match.quota.pods import pod_amounts
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.devices import ResourceClaim, ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
+from moorage.plan.devices import device_lines
 from moorage.plan.report.plain import as_data
 from moorage.watch.happenings import workload_of
 
 #: Pods of a node, and devices, that are listed; the rest is counted.
 MAX_LISTED = 1000
+_SCHEDULED = "PodScheduled"
+#: Conditions of pods that are True only if something is amiss.
+_BAD_IF_TRUE = frozenset({"DisruptionTarget", "PodResizePending", "PodResizeInProgress"})
+#: Why Ready is False of a pod that is done, and what a container waits for that is about to start.
+_COMPLETED = "PodCompleted"
+_STARTING = frozenset({"", "ContainerCreating", "PodInitializing"})
 
 Document = dict[str, Any]
 #: Returns when a pod has to leave its node because of taints, by its key.
@@ -85,12 +93,16 @@ def _devices(objects: Objects, node: str) -> Iterable[Document]:
 
 
 def pod_details(objects: Objects, key: str, events: list[Document], deadline_of: DeadlineOf) -> Document | None:
-    """Return what is told about a pod; None if there is no such pod."""
+    """Return what the panel of a pod shows; None if there is no such pod.
+
+    Times are those of the object; `since` is when it got its node.
+    """
     item = objects.get(KINDS.POD, key)
     if item is None:
         return None
     pod: Pod = item.view
     row = pod_row(pod, workload_of(pod))
+    scheduled = next((one for one in pod.status.conditions if one.type == _SCHEDULED and one.status == "True"), None)
     return {
         "pod": row.key,
         "workload": row.workload,
@@ -98,12 +110,45 @@ def pod_details(objects: Objects, key: str, events: list[Document], deadline_of:
         "phase": row.phase,
         "deadline": deadline_of(key),
         "priority": pod.spec.priority or 0,
+        "priorityClass": pod.spec.priorityClassName,
         "scheduler": pod.spec.schedulerName,
         "labels": dict(pod.metadata.labels),
-        "tolerations": [as_data(toleration) for toleration in pod.spec.tolerations],
         "requests": pod_requests(pod.spec),
-        "claims": [name for _, name in claim_keys(pod)],
-        "conditions": [as_data(condition) for condition in pod.status.conditions],
+        "limits": amounts(pod_amounts(pod, "limits")),
+        "devices": list(_devices_of(objects, pod)),
+        "wrong": list(_what_is_wrong(pod)),
         "created": pod.metadata.creationTimestamp or "",
+        "since": (scheduled.lastTransitionTime if scheduled is not None else None) or "",
         "events": events,
     }
+
+
+def _devices_of(objects: Objects, pod: Pod) -> Iterable[Document]:
+    """Return the claims of a pod, each with the devices that it was allocated."""
+    names = [name for _, name in claim_keys(pod)]
+    if pod.status.extendedResourceClaimStatus is not None:
+        names.append(pod.status.extendedResourceClaimStatus.resourceClaimName)
+    for name in dict.fromkeys(names):
+        item = objects.get(KINDS.RESOURCE_CLAIM, f"{pod.metadata.namespace}/{name}")
+        allocation = item.view.status.allocation if item is not None else None
+        lines = device_lines(name, allocation) if allocation is not None else ()
+        yield {"claim": name, "devices": [line.name for line in lines]}
+
+
+def _what_is_wrong(pod: Pod) -> Iterable[Document]:
+    """Return the pod's own reason, containers that do not run, and conditions that are not as they should be."""
+    status = pod.status
+    if status.reason or status.message:
+        yield {"what": status.phase, "reason": status.reason, "message": status.message}
+    for container in (*status.initContainerStatuses, *status.containerStatuses):
+        waiting, ended = container.state.waiting, container.state.terminated
+        if waiting is not None and waiting.reason not in _STARTING:
+            yield {"what": f"container {container.name}", "reason": waiting.reason, "message": waiting.message}
+        elif ended is not None and ended.exitCode != 0:
+            about = ended.message or f"exit code {ended.exitCode}"
+            yield {"what": f"container {container.name}", "reason": ended.reason, "message": about}
+    for condition in status.conditions:
+        wanted = "False" if condition.type in _BAD_IF_TRUE else "True"
+        if condition.status != wanted and condition.reason != _COMPLETED:
+            reason, message = condition.reason, condition.message
+            yield {"what": f"{condition.type} is {condition.status}", "reason": reason, "message": message}

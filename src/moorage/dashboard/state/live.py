@@ -10,13 +10,18 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
+import msgspec
+
 from moorage.client.http_client import HttpClient
 from moorage.client.informer import Delta
 from moorage.client.kubeconfig.access import Access
 from moorage.client.protocol import Object, Unreachable
 from moorage.columns.cluster import Cluster
+from moorage.dashboard.earlier.reading import KINDS_READ, read_earlier, without_live
 from moorage.dashboard.state.board import Board, SourceInfo, Unread
+from moorage.dashboard.state.progress import Progress, Report
 from moorage.dashboard.state.rows import RowDeadline, node_row, pod_row, row_deadline
+from moorage.dashboard.state.silence import Silence, silence_of
 from moorage.dashboard.state.workload_changes import workload_changes
 from moorage.model.api_error import ApiError
 from moorage.model.gates import all_gates
@@ -31,6 +36,7 @@ from moorage.watch.state import Watched
 _GATHER = 0.1
 _CHECK_EVERY = 3.0
 _FIRST_SECONDS = 30.0
+_ANSWER_SECONDS = 30.0
 _FORBIDDEN = "forbidden"
 
 Listener = Callable[[Kind, list[Delta]], None]
@@ -39,19 +45,35 @@ Listener = Callable[[Kind, list[Delta]], None]
 class LiveSource:
     """A cluster behind a kubeconfig. `version` counts all changes that a plan may depend on."""
 
-    def __init__(self, load: Callable[[], Access], context: str = "", listener: Listener | None = None) -> None:
-        """`listener` hears of the changes of every kind. Raises KubeconfigError."""
+    def __init__(
+        self,
+        load: Callable[[], Access],
+        kubeconfig: str = "",
+        listener: Listener | None = None,
+        report: Report = lambda progress: None,
+    ) -> None:
+        """`listener` hears of the changes of every kind, `report` of what is listed before `complete` returns.
+
+        `kubeconfig` is the file to name in commands for the user.
+        Raises KubeconfigError.
+        """
         self._watched = Watched(self._deadline_changed)
         self._listener = listener
         listeners = {kind: self._handler(kind) for kind in WANTED}
-        self._session = Session(load, self._watched, self._changed, listeners=listeners, component="dashboard")
-        self._context = context
-        self.board = Board(self._info(""))
+        self._session = Session(
+            load, self._watched, self._changed, listeners=listeners, component="dashboard", on_page=self._page_listed
+        )
+        self._report = report
+        self._has_contact = False  # a page of pods has been listed
+        self._listed: dict[Kind, Progress] = {}
+        self._kubeconfig = kubeconfig
+        self.board = Board(self._info(Silence()))
         self.version = 0
         self._devices = Cluster(0, all_gates()).devices
         self._dirty: set[str] = set()
         self._has_changed = asyncio.Event()
         self._told = 0
+        self._earlier: asyncio.Task[dict[str, Any]] | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -67,28 +89,61 @@ class LiveSource:
         return client
 
     async def start(self) -> None:
-        """Wait until pods and nodes are listed. Raises CannotWatch."""
-        running = asyncio.create_task(self._session.run())
-        self._tasks = [running]
-        try:
-            async with asyncio.timeout(_FIRST_SECONDS):
-                while not self._watched.is_complete:
-                    waiting = asyncio.create_task(self._has_changed.wait())
-                    await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
-                    waiting.cancel()
-                    if running.done():
-                        running.result()
-                    self._has_changed.clear()
-        except TimeoutError:
-            raise CannotWatch(f"{self.access.server}: pods were not listed within {_FIRST_SECONDS:.0f} s") from None
+        """Wait for the first pods, so that it is certain that they can be listed. Raises CannotWatch."""
+        self._tasks = [asyncio.create_task(self._session.run())]
+        await self._wait_until(lambda: self._has_contact or self._watched.is_complete)
+
+    async def complete(self) -> None:
+        """Wait until pods and nodes are listed, and follow them from then on. Raises CannotWatch."""
+        await self._wait_until(lambda: self._watched.is_complete)
         self._show_dirty()
-        self.board.begin_anew(time.time())
+        began = time.time()
+        self.board.begin_anew(began)
+        self._earlier = asyncio.create_task(self._read_earlier(began))
         self._tasks += [asyncio.create_task(self._gather()), asyncio.create_task(self._check())]
 
+    async def _wait_until(self, is_done: Callable[[], bool]) -> None:
+        """Wait for as long as something comes. Raises CannotWatch."""
+        running = self._tasks[0]
+        while not is_done():
+            self._has_changed.clear()
+            waiting = asyncio.create_task(self._has_changed.wait())
+            done, _ = await asyncio.wait(
+                [running, waiting], timeout=_FIRST_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+            waiting.cancel()
+            if running.done():
+                running.result()
+            if not done and not is_done():
+                text = f"pods were not listed: nothing came for {_FIRST_SECONDS:.0f} s"
+                raise CannotWatch(f"{self.access.server}: {text}")
+
+    def _page_listed(self, kind: Kind, number: int, total: int) -> None:
+        """Note that a page of a list came, and say how far the list is that has most left to come."""
+        self._has_contact |= kind is KINDS.POD
+        if not self._watched.is_complete:
+            if kind in (KINDS.POD, KINDS.NODE):
+                self._listed[kind] = Progress(f"Listing {kind.plural}", number, total)
+                self._report(max(self._listed.values(), key=lambda listed: listed.left))
+            self._has_changed.set()
+
+    async def _read_earlier(self, began: float) -> dict[str, Any]:
+        objects = [item for kind in KINDS_READ for item in self.all(kind)]
+        document = await read_earlier(self.client, objects, began)
+        document["entries"] = without_live(document["entries"], [*self._watched.happenings], began)
+        return document
+
+    async def earlier(self) -> dict[str, Any]:
+        """Return what happened before, as `GET /api/earlier` answers it, when it has been read."""
+        if self._earlier is None:
+            return {"until": 0.0, "entries": [], "leftOut": 0, "problem": ""}
+        return await asyncio.shield(self._earlier)
+
     async def stop(self) -> None:
-        for task in self._tasks:
+        tasks = [*self._tasks, *([self._earlier] if self._earlier is not None else [])]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def failure(self) -> BaseException:
         """Wait until following has ended, which it should not."""
@@ -115,6 +170,7 @@ class LiveSource:
             KINDS.RESOURCE_SLICE: self._device_objects_changed,
         }
         take[KINDS.RESOURCE_CLAIM] = self._device_objects_changed
+        take[KINDS.REPLICA_SET] = lambda deltas: self._watched.replica_sets_changed(deltas, time.time())
         taking = take.get(kind)
 
         def changed(deltas: list[Delta]) -> None:
@@ -184,37 +240,35 @@ class LiveSource:
             latest = list(self._watched.happenings)
             self.board.tell(latest[len(latest) - min(new, len(latest)) :])
             self.board.commit(time.time())
-            self._tell_source(self.board.source.problem)
+            self._tell_source(Silence(self.board.source.problem, self.board.source.command))
 
     async def _check(self) -> None:
         """Ask now and then whether pods can still be listed, and say on the board if not."""
         while True:
             await asyncio.sleep(_CHECK_EVERY)
-            problem = await self._problem()
-            if problem:
+            silence = await self._silence()
+            if silence.problem:
                 self._session.look_again()
-            self._tell_source(problem)
+            self._tell_source(silence)
 
-    async def _problem(self) -> str:
-        server = self.access.server
+    async def _silence(self) -> Silence:
         try:
-            async with asyncio.timeout(_FIRST_SECONDS):
+            async with asyncio.timeout(_ANSWER_SECONDS):
                 await self.client.get_path("/api/v1/pods?limit=1")
-        except ApiError as error:
-            return f"{server} does not let pods be listed any more: {error.message}"
-        except Unreachable as error:
-            return f"{server} cannot be reached: {str(error).removeprefix(f'{server}: ')}"
-        except TimeoutError:
-            return f"{server} gave no answer within {_FIRST_SECONDS:.0f} s"
-        return ""
+        except (ApiError, Unreachable, TimeoutError) as error:
+            return silence_of(error, self.access, self._kubeconfig, _ANSWER_SECONDS)
+        return Silence()
 
-    def _tell_source(self, problem: str) -> None:
+    def _tell_source(self, silence: Silence) -> None:
         """Say on the board what is wrong, and what may not be read, where that differs from what it says."""
-        if (problem, self._unread()) != (self.board.source.problem, self.board.source.unread):
-            self.board.set_source(self._info(problem))
+        source = self._info(silence)
+        if msgspec.structs.replace(source, time=self.board.source.time) != self.board.source:
+            self.board.set_source(source)
 
-    def _info(self, problem: str) -> SourceInfo:
-        return SourceInfo("live", self.access.server, self._context, not problem, problem, time.time(), self._unread())
+    def _info(self, silence: Silence) -> SourceInfo:
+        access, (problem, command) = self.access, silence
+        unread = self._unread()
+        return SourceInfo("live", access.server, access.context, not problem, problem, time.time(), unread, command)
 
     def _unread(self) -> tuple[Unread, ...]:
         """Return the kinds that this user may not list, nodes first. Kinds that the server lacks are no news."""
@@ -224,12 +278,18 @@ class LiveSource:
             for plural in sorted(refused, key=lambda resource: (resource != KINDS.NODE.plural, resource))
         )
 
-    async def events_of(self, kind: str, name: str, namespace: str = "") -> list[dict[str, Any]]:
-        """List the events about an object, newest last; empty where they may not be listed."""
+    async def events_of(self, kind: str, name: str, namespace: str = "", uid: str = "") -> list[dict[str, Any]]:
+        """List the events about an object in the order of kubectl describe; empty where they may not be listed.
+
+        With `uid`, those about an earlier object of the same name are left out.
+        """
         fields = f"involvedObject.kind={kind},involvedObject.name={name}"
+        if uid:
+            fields += f",involvedObject.uid={uid}"
         with suppress(ApiError, Unreachable, CannotWatch):
             listing = await self.client.list_all(KINDS.EVENT, namespace, fields=fields)
-            return [_event_line(item.view) for item in listing.items]
+            events = sorted((item.view for item in listing.items), key=lambda event: event.lastTimestamp or "")
+            return [_event_line(event) for event in events]
         return []
 
 

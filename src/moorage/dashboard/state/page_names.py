@@ -3,8 +3,8 @@
 from typing import Any
 
 from moorage.match.eviction_clock import AT_ONCE, LEAVES_IN, LEAVES_NOW
-from moorage.model.well_known.labels import HOSTNAME, INSTANCE_TYPE, ZONE
-from moorage.model.well_known.taints import NO_EXECUTE
+from moorage.model.well_known.labels import CONTROL_PLANE, HOSTNAME, INSTANCE_TYPE, ZONE
+from moorage.model.well_known.taints import DISK_PRESSURE, MEMORY_PRESSURE, NO_EXECUTE, PID_PRESSURE
 from moorage.plan.node_changes import EFFECTS
 
 #: The effects that a taint of a device can have; with `None` it is only shown.
@@ -18,5 +18,8 @@ def page_names() -> dict[str, Any]:
         "evicting": NO_EXECUTE,
         "hostname": HOSTNAME,
         "pools": (INSTANCE_TYPE, ZONE),
+        "zone": ZONE,
+        "controlPlane": CONTROL_PLANE,
+        "pressures": {MEMORY_PRESSURE: "memory", DISK_PRESSURE: "disk", PID_PRESSURE: "process ID"},
         "deadlines": {"atOnce": AT_ONCE, "now": LEAVES_NOW, "in": LEAVES_IN},
     }

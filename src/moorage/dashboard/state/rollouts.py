@@ -165,6 +165,8 @@ class FollowedRollout(msgspec.Struct, rename="camel", kw_only=True):
     ended: float | None = None
     strategy: str = ""
     partition: int = 0
+    peak_surge: int = 0  # of all steps, also of those that are not kept
+    peak_unavailable: int = 0
     steps: list[FollowedStep] = []
     stuck: list[str] = []
     pending: list[tuple[str, str]] = []
@@ -383,6 +385,8 @@ def _add(rollout: FollowedRollout, figures: Figures, message: str, now: float) -
             figures.max_unavailable,
         )
     )
+    rollout.peak_surge = max(rollout.peak_surge, figures.surge)
+    rollout.peak_unavailable = max(rollout.peak_unavailable, figures.unavailable)
     if len(rollout.steps) > MAX_STEPS:  # the beginning and the latest steps say most
         del rollout.steps[1 : MAX_STEPS // 2 : 2]
 

@@ -5,6 +5,7 @@ is all that changed from one sequence number to the next, and can be carried out
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -33,13 +34,17 @@ class RowDeadline(NamedTuple):
 
 
 class PodRow(NamedTuple):
-    """A pod as a delta of `/api/changes` has it. `key` is `namespace/name`; no workload or node is empty."""
+    """A pod as a delta of `/api/changes` has it. `key` is `namespace/name`; no workload or node is empty.
+
+    `labels` are one text, `app=web,tier=front`, which pods with the same labels share.
+    """
 
     key: str
     workload: str
     node: str
     phase: str
     deadline: RowDeadline | None = None
+    labels: str = ""
 
 
 class RowsDelta(msgspec.Struct, frozen=True):
@@ -97,6 +102,8 @@ def inverse(delta: RowsDelta) -> RowsDelta:
 
 NOWHERE = AT_ONCE = -1
 _MAIN = (CPU, MEMORY, PODS)
+#: So many sets of labels are kept to be shared. StatefulSets give each pod its own.
+_MAX_LABEL_TEXTS = 16_384
 
 
 def node_row(node: Node, used: Mapping[str, int], devices: Mapping[str, DeviceCount]) -> NodeRow:
@@ -127,24 +134,57 @@ def pod_row(pod: Pod, workload: str, deadline: RowDeadline | None = None) -> Pod
     """Return the row of a pod; `workload` is the one it belongs to, as `Deployment default/web`, or empty."""
     metadata = pod.metadata
     phase = "Terminating" if metadata.deletionTimestamp is not None else pod.status.phase or "Pending"
-    return PodRow(f"{metadata.namespace}/{metadata.name}", workload, pod.spec.nodeName, phase, deadline)
+    labels = _label_text(tuple(sorted(metadata.labels.items()))) if metadata.labels else ""
+    return PodRow(f"{metadata.namespace}/{metadata.name}", workload, pod.spec.nodeName, phase, deadline, labels)
+
+
+@lru_cache(_MAX_LABEL_TEXTS)
+def _label_text(labels: tuple[tuple[str, str], ...]) -> str:
+    """Return labels as one text: of pods of one template the same object, not only an equal one."""
+    return ",".join(f"{key}={value}" for key, value in labels)
 
 
 def pod_table(rows: Iterable[PodRow]) -> dict[str, Any]:
-    """Return the rows with each workload and node named once, by its index in the rows; -1 stands for none.
+    """Return the rows with each workload, node and set of labels named once. A row has their indexes, or -1.
 
     A row ends with its deadline if it has one.
     """
     workloads: dict[str, int] = {}
     nodes: dict[str, int] = {}
+    label_sets: dict[str, int] = {}
     table = [
         [
             key,
             workloads.setdefault(workload, len(workloads)) if workload else NOWHERE,
             nodes.setdefault(node, len(nodes)) if node else NOWHERE,
             phase,
+            label_sets.setdefault(labels, len(label_sets)) if labels else NOWHERE,
             *([deadline] if deadline is not None else ()),
         ]
-        for key, workload, node, phase, deadline in rows
+        for key, workload, node, phase, deadline, labels in rows
     ]
-    return {"workloads": list(workloads), "nodes": list(nodes), "rows": table}
+    return {"workloads": list(workloads), "nodes": list(nodes), "labels": list(label_sets), "rows": table}
+
+
+def rows_of_table(table: Mapping[str, Any]) -> dict[str, PodRow]:
+    """Return the rows that a table was made of, by key."""
+
+    def named(kind: str, index: int) -> str:
+        return str(table[kind][index]) if index >= 0 else ""
+
+    return {
+        key: PodRow(
+            key,
+            named("workloads", workload),
+            named("nodes", node),
+            phase,
+            RowDeadline(*rest[0]) if rest else None,
+            named("labels", labels),
+        )
+        for key, workload, node, phase, labels, *rest in table["rows"]
+    }
+
+
+def told_pod(old: PodRow | None, new: PodRow) -> list[Any]:
+    """Return a row as a delta tells it: labels that are the same as before are null."""
+    return [*new[:-1], None if old is not None and old.labels == new.labels else new.labels]

@@ -79,6 +79,14 @@ async def test_several_changes_of_a_node_are_one_patch() -> None:
         assert labels["zone"] == "a"
 
 
+async def test_a_pool_is_cordoned_by_its_label() -> None:
+    async with connected() as context:
+        await add_pool(context)
+        pool = {"label": {"key": "pool", "value": "spot"}}
+        made = await act("apply", {"changes": [{"cordon": {"nodes": pool}}]}, context)
+        assert [(one["target"]["name"], one["ok"]) for one in made["results"]] == [("spot-1", True), ("spot-2", True)]
+
+
 async def test_a_device_taint_is_one_rule_that_moves_with_its_value() -> None:
     async with connected(gates={"DRADeviceTaintRules": True}) as context:
         assert context.client is not None

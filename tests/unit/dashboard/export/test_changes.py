@@ -20,10 +20,10 @@ def test_the_question_has_the_changes_of_the_command_line(tmp_path: Path) -> Non
             parse_taint("*=a:NoExecute"),
         ),
         (parse_untaint("n1=level"), parse_untaint("n1=level:NoExecute")),
-        ("n2",),
+        ("n2", "{zone=a}"),
         ("n3",),
         (parse_scale("deployment/web=5"),),
-        ("n4",),
+        ("n4", "*"),
         parse_added_nodes(2, "n1"),
         (parse_label("n1=zone=a"), parse_label("n1=zone-")),
     )

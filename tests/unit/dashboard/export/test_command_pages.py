@@ -19,6 +19,42 @@ CLUSTER = str(ROOT / "examples" / "cluster")
 GATES = ("--feature-gates", "AllAlpha=true,AllBeta=true")
 TAINT = "spot-1=spot.example.com/failure-probability=90:NoExecute"
 PENDING = "deployment/versions/next-release"
+LEAVES_ANYWAY = """
+apiVersion: v1
+kind: Node
+metadata: {name: spot}
+spec: {taints: [{key: fp, value: "3", effect: NoExecute}]}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: other}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: short}
+spec:
+  nodeName: spot
+  tolerations: [{key: fp, operator: Exists, effect: NoExecute, tolerationSeconds: 90}]
+  containers: [{name: c, image: i}]
+"""
+TWO_INPUTS = """
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status: {capacity: {cpu: "4", memory: 8Gi, pods: "110"}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: REPLICAS
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: i}]}
+"""
 _DATA = re.compile(r'<script type="application/json" id="embedded">(.*?)</script>', re.DOTALL)
 
 
@@ -65,7 +101,7 @@ def test_the_map_is_that_of_the_plan() -> None:
     data = embedded(plan("-o", "html"))
     told = json.loads(plan("-o", "json").stdout)
     pods = data["state"]["pods"]
-    where = {key: pods["nodes"][node] if node >= 0 else "" for key, _, node, _ in pods["rows"]}
+    where = {key: pods["nodes"][node] if node >= 0 else "" for key, _, node, *_ in pods["rows"]}
     assert where == {f"{pod['namespace']}/{pod['name']}": pod["node"] for pod in told["pods"]}
     assert data["state"]["source"]["name"] == "cluster"
     (details,) = data["answers"]["GET /api/node/spot-1"]
@@ -82,6 +118,106 @@ def test_with_changes_the_map_is_that_before_them_and_the_what_if_is_there() -> 
     assert json.loads(key.removeprefix("what-if ")) == {"changes": [{"taint": change}], "until": None}
     assert parts[-1]["evicted"] == told["whatIf"]["evicted"]
     assert parts[-1]["evicted"]
+
+
+def where_of(state: dict[str, Any]) -> dict[str, str]:
+    """Return the node of each pod of a state; empty for one that waits."""
+    pods = state["pods"]
+    return {row[0]: pods["nodes"][row[2]] if row[2] >= 0 else "" for row in pods["rows"]}
+
+
+def nodes_in(document: dict[str, Any]) -> dict[str, str]:
+    """Return the node of each pod that a plan leaves on a node or waiting."""
+    present = {"Bound", "Placed", "Evicting", "Pending"}
+    return {f"{pod['namespace']}/{pod['name']}": pod["node"] for pod in document["pods"] if pod["state"] in present}
+
+
+@pytest.mark.parametrize(
+    ("at", "words"), [((), "after the changes"), (("--at", "5m"), "as of 300 s after the changes")]
+)
+def test_a_page_has_the_cluster_before_the_changes_and_after_them(at: tuple[str, ...], words: str) -> None:
+    changes = ("--taint", TAINT, "--add-nodes", "1", "--like", "spot-1", *at)
+    data = embedded(plan(*changes, "-o", "html"))
+    told = json.loads(plan(*changes, "-o", "json").stdout)
+    before, after = data["moments"]
+    assert [before["words"], after["words"]] == ["before the changes", words]
+    assert before["summary"] == told["whatIf"]["before"]
+    assert after["summary"] == told["summary"]
+    assert where_of(data["state"]) == nodes_in(json.loads(plan("-o", "json").stdout))
+    assert where_of(after["state"]) == nodes_in(told)
+    assert {row["name"] for row in after["state"]["nodes"]} == {node["name"] for node in told["nodes"]}
+    # What differs, and nothing else, is marked.
+    differences = told["whatIf"]["differences"]
+    assert set(before["marks"]["leaving"]) == {one["pod"] for one in differences if "pod" in one}
+    assert after["marks"]["landing"] == {one["newPod"]: one["newNode"] for one in differences if "newNode" in one}
+    assert set(after["marks"]["pending"]) == {one["newPod"] for one in differences if not one.get("newNode")}
+    assert before["marks"]["nodes"] == ["spot-1"]
+    assert after["marks"]["nodes"] == ["spot-1", "spot-1-1"]
+    # Each moment has its own waiting pods and nodes.
+    assert before["answers"]["pending {}"][0]["pending"] == before["summary"]["pending"]
+    assert data["answers"]["pending {}"][0]["pending"] == after["summary"]["pending"]
+    taints = [answers["GET /api/node/spot-1"][0]["taints"] for answers in (before["answers"], data["answers"])]
+    assert [[taint["value"] for taint in one] for one in taints] == [["3"], ["90"]]
+
+
+def test_what_happens_anyway_is_a_moment_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text(LEAVES_ANYWAY, "utf-8")
+    arguments = [str(path), "--cordon", "other", "--at", "60s", "-o"]
+    data = embedded(CliRunner().invoke(plan_command, [*arguments, "html"], standalone_mode=False))
+    told = json.loads(CliRunner().invoke(plan_command, [*arguments, "json"], standalone_mode=False).stdout)
+    before, without, after = data["moments"]
+    assert without["words"] == "without the changes, 60 s later"
+    assert [one["summary"]["pods"] for one in (before, without, after)] == [1, 1, 1]
+    assert where_of(data["state"]) == {"default/short": "spot"}
+    assert where_of(without["state"]) == where_of(after["state"]) == {}
+    assert without["summary"] == told["whatIf"]["before"]
+    assert before["marks"]["leaving"] == without["marks"]["leaving"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "as planned"),
+        (("--at", "10m"), "as planned, 600 s from now"),
+        (("--at", "1500ms"), "as planned, 1.5 s from now"),
+        (("--rollout", "deployment/web"), "as planned"),
+    ],
+)
+def test_without_changes_there_is_one_moment(options: tuple[str, ...], words: str) -> None:
+    data = embedded(plan(*options, "-o", "html"))
+    (moment,) = data["moments"]
+    assert moment["words"] == words
+    assert moment.keys() == {"id", "title", "words", "summary"}
+
+
+def test_explanations_say_that_they_are_of_the_plan() -> None:
+    assert [one["words"] for one in embedded(explain("node/spot-1", "-o", "html"))["moments"]] == ["as planned"]
+
+
+def test_a_page_compares_two_inputs(tmp_path: Path) -> None:
+    for name, replicas in (("old", 1), ("new", 3)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "all.yaml").write_text(TWO_INPUTS.replace("REPLICAS", str(replicas)), "utf-8")
+    sides = ["--diff", str(tmp_path / "old"), str(tmp_path / "new"), "-o", "html"]
+    data = embedded(CliRunner().invoke(plan_command, sides, standalone_mode=False))
+    before, after = data["moments"]
+    assert [len(where_of(state)) for state in (data["state"], after["state"])] == [1, 3]
+    assert len(after["marks"]["landing"]) == 2
+    assert data["state"]["source"]["name"] == "old, new"
+    assert not any(key.startswith("what-if") for key in data["answers"])
+    assert before["title"] == "Before the changes"
+
+
+def test_a_copy_that_cannot_be_made_leaves_the_map_after_the_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise CopyFailed("no more processes")
+
+    monkeypatch.setattr("moorage.dashboard.export.command_pages.Copy", fails)
+    data = embedded(plan("--taint", TAINT, "-o", "html"))
+    (moment,) = data["moments"]
+    assert moment["words"] == "after the changes"
+    assert where_of(data["state"]) == nodes_in(json.loads(plan("--taint", TAINT, "-o", "json").stdout))
 
 
 def test_a_mere_rollout_leaves_the_map_as_it_is() -> None:

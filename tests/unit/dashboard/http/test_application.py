@@ -66,7 +66,7 @@ async def test_requests_without_a_session_get_no_data() -> None:
             assert "needs the address" in content
         status, _, content = await one.ask("GET /")
         assert status == "401 Unauthorized"
-        assert "Not let in" in content
+        assert "Open the link with the token" in content
 
 
 @pytest.mark.real_time
@@ -76,7 +76,10 @@ async def test_the_page_comes_with_a_strict_policy() -> None:
         for path in ("/", "/app.js", "/styles/base.css"):
             status, fields, _ = await one.ask(f"GET {path}", cookie)
             assert status == "200 OK", path
-            assert "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self';" in fields
+            assert (
+                "Content-Security-Policy: default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self';"
+                in fields
+            )
             assert "X-Content-Type-Options: nosniff" in fields
             assert "unsafe" not in fields
 
@@ -97,9 +100,20 @@ async def test_a_used_address_is_reported_and_a_new_one_announced_once() -> None
         token = one.sessions.token
         await one.cookie()
         for _ in range(3):
-            status, _, _ = await one.ask(f"GET /?token={token}")
+            status, _, content = await one.ask(f"GET /?token={token}")
             assert status == "401 Unauthorized"
+            assert "has printed a new link" in content
         assert one.announced == [one.sessions.token]
+
+
+@pytest.mark.real_time
+async def test_a_token_that_was_never_valid_makes_no_new_one() -> None:
+    async with running() as one:
+        await one.cookie()
+        status, _, content = await one.ask("GET /?token=guessed")
+        assert status == "401 Unauthorized"
+        assert "This link is not valid" in content
+        assert one.announced == []
 
 
 @pytest.mark.real_time

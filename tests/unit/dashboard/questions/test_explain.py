@@ -6,7 +6,7 @@ import pytest
 import yaml
 from tests.unit.plan.planning import Raw, node, pod, running, workload, written
 
-from moorage.dashboard.questions import QUESTIONS, Base
+from moorage.dashboard.questions import QUESTIONS, Base, pending
 from moorage.dashboard.questions.base import parts_of
 from moorage.dashboard.questions.explain import MAX_NAMES, MAX_ROWS
 from moorage.dashboard.questions.pending import MAX_PODS
@@ -63,12 +63,33 @@ def test_pods_that_wait_are_grouped_by_reason_and_shape() -> None:
     assert [(group["count"], group["example"]) for group in rest][1] == (1, "default/bare")
 
 
+def test_a_group_has_the_sentence_of_its_pods() -> None:
+    """Groups, explanations and the command begin with the same words, also for pods that are not looked at."""
+    ordered = workload("StatefulSet", "ordered", replicas=2, cpu="9")
+    held, foreign = pod("held", schedulingGates=[{"name": "g"}]), pod("foreign", schedulerName="other")
+    documents = (node("n1", taints=_LOW), node("n2", "1"), _WEB, ordered, held, foreign, pod("bare", "8"))
+    groups = asked("pending", settled(*documents))["groups"]
+    sentences = {group["example"]: group["sentence"] for group in groups}
+    assert len(sentences) == 6
+    assert all(sentences.values())
+    for example, sentence in sentences.items():
+        assert asked("explain-pending", settled(*documents), pod=example)["explanation"]["sentence"] == sentence
+
+
+def test_only_so_many_nodes_are_asked_for_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending, "_MAX_ASKED", 2)
+    groups = asked("pending", settled(node("n1"), pod("a", "8"), pod("b", "9"), pod("c", "10")))["groups"]
+    assert [bool(group["sentence"]) for group in groups] == [True, True, False]
+
+
 def test_pods_of_a_daemon_set_are_one_group() -> None:
     """Each is for a node of its own, so that no two have the same shape."""
     nodes = [node(f"n{number}", "1") for number in range(3)]
     told = asked("pending", settled(*nodes, workload("DaemonSet", "logs", cpu="2")))
     ((count, workloads),) = [(group["count"], group["workloads"]) for group in told["groups"]]
     assert (count, workloads) == (3, ["DaemonSet default/logs"])
+    sentence = "Is only for node n0, and fits there but for cpu (needs 2, 1 free); 2 more like it"
+    assert told["groups"][0]["sentence"] == sentence
 
 
 @pytest.mark.parametrize("name", ["default/web", "deployment/default/web", "pod/bare"])

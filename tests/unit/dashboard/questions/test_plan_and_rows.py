@@ -42,10 +42,10 @@ def test_rows_agree_with_the_plan() -> None:
     used = {one["name"]: one["resources"]["pods"]["requested"] for one in plan["nodes"]}
     assert {row["name"]: row["resources"]["pods"][0] for row in part["nodes"]} == used
     pods = part["pods"]
-    where = {key: pods["nodes"][node] if node >= 0 else "" for key, _, node, _ in pods["rows"]}
+    where = {key: pods["nodes"][node] if node >= 0 else "" for key, _, node, *_ in pods["rows"]}
     assert where == {pod.key: pod.node for pod in base.plan.pods}
     assert sum(1 for node in where.values() if not node) == len(base.plan.pending) > 0
-    workloads = {key: pods["workloads"][index] for key, index, _, _ in pods["rows"]}
+    workloads = {key: pods["workloads"][index] for key, index, *_ in pods["rows"]}
     assert workloads == {pod.key: pod.workload for pod in base.plan.pods}
 
 
@@ -79,7 +79,7 @@ def test_rows_details_and_the_plan_of_files_have_deadlines(tmp_path: Path) -> No
     path.write_text(SPOT, encoding="utf-8")
     base, why = settled(str(path)), "fp=3 is tolerated for 30 s"
     (part,) = parts_of(QUESTIONS["rows"], base, {})
-    assert [row[4:] for row in part["pods"]["rows"]] == [[(30, why)], []]
+    assert [row[5:] for row in part["pods"]["rows"]] == [[(30, why)], []]
     (page,) = parts_of(QUESTIONS["details"], base, {"node": "spot"})
     assert {key: deadline for key, _, _, _, deadline in page["pods"]} == {
         "default/leaves": (30, why),

@@ -20,6 +20,7 @@ from moorage.dashboard.questions.changes import kubectl_commands, read_changes
 Raw = dict[str, Any]
 GATES = {"AllAlpha": True, "AllBeta": True}
 PATIENT = [{"key": "risk", "operator": "Lt", "value": "20", "effect": "NoExecute", "tolerationSeconds": 300}]
+SPOT = {"label": {"key": "pool", "value": "spot"}}
 CLUSTER: list[Raw] = [
     node("spot-1", taints=[{"key": "risk", "value": "5", "effect": "NoExecute"}], pool="spot"),
     node("spot-2", pool="spot"),
@@ -62,6 +63,9 @@ def printed(tmp_path: Path, asked: str) -> Raw:
         [{"label": {"nodes": ["calm"], "key": "pool", "value": "spot"}}, {"cordon": "spot-2"}],
         [{"label": {"nodes": ["spot-2"], "key": "pool", "value": None}}, {"drain": "spot-1"}],
         [{"scale": {"workload": "deployment/default/web", "replicas": 5}}, {"remove": "spot-2"}],
+        [{"drain": {"nodes": SPOT}}],
+        [{"cordon": {"nodes": "all"}}, {"remove": {"nodes": ["spot-1", "spot-2"]}}],
+        [{"drain": ["calm", "spot-1"]}, {"remove": {"nodes": {"label": {"key": "pool", "value": "calm"}}}}],
         [{"addNodes": {"count": 2, "like": "spot-2"}}, taint(["spot-2"], effect="NoSchedule")],
     ],
 )
@@ -70,6 +74,40 @@ def test_the_answer_is_what_the_command_prints(changes: list[Raw], tmp_path: Pat
     found = printed(tmp_path, last["plan"])
     assert found["changes"]
     assert {name: last[name] for name in found} == found
+
+
+def test_the_eviction_of_a_pod_is_what_the_command_prints(tmp_path: Path) -> None:
+    pod = next(line for line in Plan(*CLUSTER, gates=GATES).outcome.pods if line.node == "spot-2")
+    changes = [{"evict": pod.key}, {"cordon": "spot-2"}]
+    *_, last = ask(changes)
+    (left,) = last["evicted"]
+    assert (left["pod"], left["cause"], left["newNode"]) == (pod.key, "eviction", "")
+    assert "node(s) were unschedulable" in left["message"]
+    assert last["plan"] == f"moorage plan --cordon spot-2 --evict {pod.key}"
+    found = printed(tmp_path, last["plan"])
+    assert {name: last[name] for name in found} == found
+    assert last["kubectl"][1].splitlines() == [
+        f"kubectl create --raw /api/v1/namespaces/default/pods/{pod.name}/eviction -f - <<'EOF'",
+        f'{{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"{pod.name}","namespace":"default"}}}}',
+        "EOF",
+    ]
+
+
+@pytest.mark.parametrize("key", ["web-1", "/web-1", "default/", "a/b/c", "", None, 5])
+def test_an_eviction_names_a_pod_with_its_namespace(key: Any) -> None:
+    (answer,) = ask([{"evict": key}])
+    assert answer["error"].startswith("changes[0].evict: ")
+
+
+def test_the_drain_of_a_pool_is_that_of_all_its_nodes() -> None:
+    *_, last = ask([{"drain": {"nodes": SPOT}}])
+    assert last["changes"] == ["drain nodes with label pool=spot"]
+    *_, named = ask([{"drain": ["spot-1", "spot-2"]}])
+    same = ("moved", "pending", "drained", "blocked", "nodes", "summary", "sentence")
+    assert {name: last.get(name) for name in same} == {name: named.get(name) for name in same}
+    assert {row["name"] for row in last["nodes"] if not row["schedulable"]} == {"spot-1", "spot-2"}
+    *_, last = ask([{"label": {"nodes": ["calm"], "key": "pool", "value": "spot"}}, {"drain": {"nodes": SPOT}}])
+    assert {row["name"] for row in last["nodes"] if not row["schedulable"]} == {"spot-1", "spot-2", "calm"}
 
 
 def test_the_first_part_tells_who_leaves_and_when() -> None:
@@ -148,6 +186,28 @@ def test_the_commands_of_kubectl_make_the_same_changes() -> None:
     ]
 
 
+def test_the_commands_of_kubectl_name_nodes_by_scope() -> None:
+    named, everywhere = ["spot-1", "spot-2"], {"nodes": "all"}
+    changes = [
+        {"cordon": {"nodes": SPOT}},
+        {"cordon": everywhere},
+        {"drain": "calm"},
+        {"drain": {"nodes": named}},
+        {"drain": {"nodes": SPOT}},
+        {"remove": {"nodes": named}},
+        {"remove": everywhere},
+    ]
+    flags = "--ignore-daemonsets --delete-emptydir-data --force"
+    assert kubectl_commands(read_changes({"changes": changes}), Plan(*CLUSTER).planner.inventory) == [
+        "kubectl cordon -l pool=spot",
+        "kubectl cordon $(kubectl get nodes -o name)",
+        f"kubectl drain calm spot-1 spot-2 {flags}",
+        f"kubectl drain -l pool=spot {flags}",
+        "kubectl delete nodes spot-1 spot-2",
+        "kubectl delete nodes --all",
+    ]
+
+
 def test_manifests_are_applied_and_device_taints_are_rules() -> None:
     text = yaml.safe_dump(workload("Deployment", "new", "1", replicas=1))
     device = {"driver": "gpu.example.com", "pool": "p", "key": "health", "value": "3", "effect": "NoExecute"}
@@ -210,6 +270,12 @@ def test_a_manifest_that_is_refused_is_noted() -> None:
         ([{"deviceTaint": {"key": "k", "effect": "None"}}], "changes[0].deviceTaint: must name a driver"),
         ([{"apply": ""}], "changes[0].apply: must be a text that is not empty"),
         ([{"drain": 3}], "changes[0].drain[0]: must be a text"),
+        ([{"drain": {"nodes": "spot-1"}}], "changes[0].drain.nodes: must be a list of names"),
+        ([{"cordon": {"node": "spot-1"}}], "changes[0].cordon: has no field 'node'; there are nodes"),
+        (
+            [{"remove": {"nodes": {"label": {"key": "pool", "value": "none"}}}}],
+            "there are no nodes with label pool=none",
+        ),
         ([{"addNodes": {"count": 0, "like": "calm"}}], "changes[0].addNodes.count: must be a number from 1 to"),
         ([{"drain": "calm"}] * 1001, "changes: at most 1,000 are made together"),
     ],

@@ -37,6 +37,7 @@ LIVE = LiveCluster(
     [NODE, POD],
     [Missing("PodDisruptionBudget", "it is forbidden")],
     LiveGates({GATE: {"kube-apiserver": True, "kube-scheduler": False}}, ("the kubelet does not answer",)),
+    parameters=frozenset({"ConfigMap"}),
 )
 SCHEDULER = """
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -72,6 +73,8 @@ def direct(live: LiveCluster) -> dict[str, Any]:
 def test_a_live_cluster_has_its_gates_and_notes() -> None:
     planner = planner_of(spec_from(lines_of(InputSpec.of_live(LIVE))))
     assert planner.inventory.is_live
+    assert planner.inventory.has_all("ConfigMap")
+    assert not planner.inventory.has_all("PodDisruptionBudget")
     assert planner.settings.namespace == "team"
     assert planner.settings.gates_of(Component.API_SERVER).enabled(COMPARISONS)
     assert not planner.settings.gates_of(Component.SCHEDULER).enabled(COMPARISONS)

@@ -7,7 +7,15 @@ from tests.unit.plan.planning import Plan, node, workload
 
 from moorage.client.informer import Delta
 from moorage.client.protocol import Object
-from moorage.dashboard.state.rollouts import MAX_ENDED, ROLLOUT_KINDS, Rollouts
+from moorage.dashboard.state.rollouts import (
+    MAX_ENDED,
+    MAX_STEPS,
+    ROLLOUT_KINDS,
+    Figures,
+    FollowedRollout,
+    Rollouts,
+    _add,
+)
 from moorage.model.kinds import KINDS, Kind
 from moorage.plan.input.inventory import Key
 from moorage.plan.pod_lines import why_unplaced
@@ -84,7 +92,9 @@ def test_a_rollout_is_followed_to_its_end_within_its_limits(
         assert step["surge"] <= limits[0]
         assert step["unavailable"] <= limits[1]
         assert step["total"] == step["updated"] + step["old"]
-    assert max(step["surge"] for step in rollout["steps"]) == limits[0]
+    assert rollout["peakSurge"] == max(step["surge"] for step in rollout["steps"]) == limits[0]
+    assert rollout["peakUnavailable"] == max(step["unavailable"] for step in rollout["steps"])
+    assert last["surge"] == 0
     assert [step["time"] for step in rollout["steps"]] == sorted(step["time"] for step in rollout["steps"])
     assert any("scaled up from 0 to" in step["message"] for step in rollout["steps"])
     assert rollout["ended"] >= rollout["began"]
@@ -174,3 +184,12 @@ def test_the_number_of_ended_rollouts_is_bounded() -> None:
         followed.simulation.run_until(followed.simulation.clock.now + 5)
         followed.restart("web")
     assert len(followed.told()) == MAX_ENDED
+
+
+def test_the_peak_is_kept_when_steps_are_not() -> None:
+    rollout = FollowedRollout(workload="w", uid="u", generation=1, began=0.0, saw_start=True, steps=[])
+    figures = Figures(4, 0, 4, 4, 2, 1)
+    for number in range(3 * MAX_STEPS):
+        _add(rollout, figures._replace(updated=2 if number == 7 else 0, available=4 - (number == 9)), "", float(number))
+    assert len(rollout.steps) <= MAX_STEPS
+    assert (rollout.peak_surge, rollout.peak_unavailable) == (2, 1)

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from moorage.dashboard.questions.playing.rule_text import CEL, RuleText, Steps, TextRange
+from moorage.dashboard.questions.playing.rule_text import CEL, RuleText, Steps
+from moorage.dashboard.questions.playing.text_ranges import TextRange
 from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
 from moorage.lint.facts.custom_kinds import OwnLines
@@ -25,7 +26,7 @@ from moorage.model.text.decode_error import DecodeError
 #: More expressions of one rule are not told about one by one.
 MAX_EXPRESSIONS = 100
 #: What cel-go says after the name of something undeclared.
-_CONTAINER = " (in container '')"
+CONTAINER = " (in container '')"
 
 
 class WrittenExpression(msgspec.Struct):
@@ -61,13 +62,12 @@ def expression_problems(text: RuleText, expression: WrittenExpression) -> Iterat
             cost = f"estimated cost {expression.compiled.estimate.max:,}, limit {COST_LIMIT:,}"
             yield _whole(text, expression), f"{TOO_COMPLEX} ({cost})"
         return
-    tokens = tokenize(expression.source)[0]
     for issue in expression.compiled:
-        message = issue.message.removesuffix(_CONTAINER)
+        message = issue.message.removesuffix(CONTAINER)
         if issue.line < 1:
             yield _whole(text, expression), message
             continue
-        start, end = _marked(expression.source, tokens, _offset(expression.source, issue))
+        start, end = marked_by_issue(expression.source, issue.line, issue.column)
         yield text.expression_range(expression.steps, start, end), message
 
 
@@ -76,10 +76,11 @@ def _whole(text: RuleText, expression: WrittenExpression) -> TextRange:
     return text.expression_range(expression.steps, start, len(expression.source.rstrip()))
 
 
-def _offset(source: str, issue: Issue) -> int:
+def marked_by_issue(source: str, line: int, column: int) -> tuple[int, int]:
+    """Return which part of an expression an issue is about, as offsets: both count from 1."""
     lines = source.split("\n")
-    before = sum(len(line) + 1 for line in lines[: issue.line - 1])
-    return min(before + max(issue.column - 1, 0), len(source))
+    before = sum(len(one) + 1 for one in lines[: line - 1])
+    return _marked(source, tokenize(source)[0], min(before + max(column - 1, 0), len(source)))
 
 
 def _marked(source: str, tokens: list[Token], at: int) -> tuple[int, int]:
@@ -103,7 +104,7 @@ def expression_facts(expression: WrittenExpression) -> dict[str, Any]:
     """Return the expression's type and cost, for a bar against the limit."""
     facts: dict[str, Any] = {"index": expression.index, "expression": expression.source, "limit": COST_LIMIT}
     if isinstance(expression.compiled, list):
-        return {**facts, "compiles": False, "problem": expression.compiled[0].message.removesuffix(_CONTAINER)}
+        return {**facts, "compiles": False, "problem": expression.compiled[0].message.removesuffix(CONTAINER)}
     program = expression.compiled
     variables = taint_environment().variables
     return {

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from yaml import MappingNode, Node, ScalarNode, SequenceNode
 
-from moorage.dashboard.questions.playing.scalar_places import value_offsets
+from moorage.dashboard.questions.playing.text_ranges import TextRange, offset_of_mark, range_between, value_range
 from moorage.model.field_error import parse_field_path
 from moorage.model.text.decode_error import DecodeError, Problem
 from moorage.model.text.documents import Document, DuplicateField
@@ -30,14 +30,6 @@ _REQUIRED, _PREFERRED = (
 _AFFINITIES = ("nodeAffinity", "podAffinity", "podAntiAffinity")
 _TERMS: Steps = ("spec", "affinity", "nodeAffinity", _REQUIRED, "nodeSelectorTerms")
 _DEEPEST = 8
-
-
-class TextRange(msgspec.Struct, frozen=True):
-    """A part of one line of the text; lines and columns count characters from one, and `end_column` is behind it."""
-
-    line: int
-    column: int
-    end_column: int
 
 
 class WrittenRule(msgspec.Struct, frozen=True):
@@ -144,12 +136,7 @@ class RuleText:
         _, node, exact = self._walk(steps)
         if not exact or not isinstance(node, ScalarNode):
             return self._of_node(node)
-        begin, stop = self._offset(node.start_mark), self._offset(node.end_mark)
-        offsets = value_offsets(self.text, node, begin, stop)
-        last = len(offsets) - 1
-        first = offsets[min(start, last)]
-        behind = offsets[min(end, last)] if end <= start else offsets[min(end - 1, last)] + 1
-        return self._between(first, behind)
+        return value_range(self.text, self.lines, node, start, end)
 
     def scalar_at(self, steps: Steps) -> ScalarNode | None:
         if self._root is None:
@@ -173,19 +160,10 @@ class RuleText:
         return self._between(self._offset(node.start_mark), self._offset(node.end_mark))
 
     def _offset(self, mark: Any) -> int:
-        """Return a mark's offset in the text; YAML counts characters."""
-        lines = self.lines[: mark.line]
-        return min(sum(len(line) + 1 for line in lines) + int(mark.column), len(self.text))
+        return offset_of_mark(self.lines, mark)
 
     def _between(self, start: int, end: int) -> TextRange:
-        """Return what is between two offsets, cut at the end of the first line."""
-        start = min(start, len(self.text))
-        line = self.text.count("\n", 0, start)
-        begin = self.text.rfind("\n", 0, start) + 1
-        stop = self.text.find("\n", start)
-        stop = len(self.text) if stop < 0 else stop
-        shown = self.text[start : min(max(end, start), stop)].rstrip()
-        return TextRange(line + 1, start - begin + 1, start - begin + 1 + max(len(shown), 1))
+        return range_between(self.text, start, end)
 
 
 class _RulePositions:

@@ -1,0 +1,1 @@
+"""What happened before the dashboard started, as far as Events and timestamps of objects say."""

@@ -1,0 +1,1 @@
+"""Answer questions about capacity: what values cost, and what pools there are."""

@@ -1,0 +1,1 @@
+"""Questions about policies that are being written: `policies` and `policies-known`."""

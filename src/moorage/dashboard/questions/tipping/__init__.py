@@ -1,0 +1,1 @@
+"""Find the values of taints and labels at which something changes, each tried on the simulated cluster."""
