@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from moorage.dashboard.http.application import Asset, read_assets
 from moorage.dashboard.http.guard import SECURITY_HEADERS
+from moorage.dashboard.state.page_names import page_names
+from moorage.dashboard.state.readings import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +22,20 @@ ZONES = ("zone-a", "zone-b", "zone-c")
 POOLS = ("general", "memory", "gpu", "spot")
 NODE_CPU, NODE_MEMORY, NODE_PODS = 16_000, 64 * 2**30, 110
 POD_CPU, POD_MEMORY = 500, 2**30
+WAITING = 20
 #: Seconds between changes that are sent: what the dashboard's own server gathers them for.
 TICK = 0.1
+#: What the page asks about the cluster: nothing is simulated, so there is nothing to tell.
+ANSWERS: dict[str, dict[str, Any]] = {
+    "/api/ask/tipping": {
+        "part": "tipping",
+        "tips": [],
+        "complete": True,
+        "why": "this cluster is made up",
+        "done": True,
+    },
+    "/api/ask/budgets": {"budgets": [], "exhausted": 0, "done": True},
+}
 
 
 class MadeUpCluster:
@@ -30,22 +44,28 @@ class MadeUpCluster:
     def __init__(self, nodes: int, pods: int, seed: int = 1) -> None:
         self._random = random.Random(seed)
         self.seq = 1
+        self.streams = 0  # how many are open
         self.nodes = [self._node(number) for number in range(nodes)]
         self.workloads = [f"Deployment team-{number % 7}/app-{number}" for number in range(max(1, pods // 25))]
+        self.labels = [f"app=app-{number},pod-template-hash={number:010x}" for number in range(len(self.workloads))]
         self.places = [self._random.randrange(nodes) for _ in range(pods)]
         for place in self.places:
             self._use(place, 1)
 
     def state(self) -> dict[str, Any]:
-        pods = [[self._key(pod), pod % len(self.workloads), place, "Running"] for pod, place in enumerate(self.places)]
+        apps = len(self.workloads)
+        pods = [[self._key(pod), pod % apps, place, "Running", pod % apps] for pod, place in enumerate(self.places)]
+        # Some wait, as in most clusters: the page counts them and asks why.
+        pods += [[f"team-0/waits-{number}", 0, -1, "Pending", 0] for number in range(WAITING)]
         source = {"kind": "live", "name": "made up", "context": "bench", "connected": True, "problem": "", "time": 0}
         names = [node["name"] for node in self.nodes]
         return {
             "seq": self.seq,
             "source": source,
             "changes": {"allowed": False, "dryRun": False},
+            "names": page_names(),
             "nodes": self.nodes,
-            "pods": {"workloads": self.workloads, "nodes": names, "rows": pods},
+            "pods": {"workloads": self.workloads, "nodes": names, "labels": self.labels, "rows": pods},
             "happenings": [],
         }
 
@@ -60,7 +80,7 @@ class MadeUpCluster:
             self.places[pod] = to
             self._use(to, 1)
             workload = self.workloads[pod % len(self.workloads)]
-            pods.append([self._key(pod), workload, self.nodes[to]["name"], "Running"])
+            pods.append([self._key(pod), workload, self.nodes[to]["name"], "Running", None, None])
         happenings = [[time.time(), "bound", pod[0], pod[1], f"to {pod[2]}"] for pod in pods]
         nodes = [self.nodes[one] for one in sorted(touched)]
         return {"seq": self.seq, "time": time.time(), "nodes": nodes, "pods": pods, "happenings": happenings}
@@ -102,6 +122,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
+        if path == "/api/status":
+            return self._answer(200, "application/json", b'{"ready": true}')
         if path == "/api/state":
             with self.lock:
                 body = json.dumps(self.cluster.state()).encode()
@@ -113,7 +135,23 @@ class _Handler(BaseHTTPRequestHandler):
             return self._answer(404, "application/json", b'{"error": "this cluster is made up"}')
         return self._answer(200, asset.content_type, asset.body)
 
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answer = readings(body["texts"]) if self.path == "/api/readings" else ANSWERS.get(self.path)
+        if answer is None:
+            return self._answer(404, "application/json", b'{"error": "this cluster is made up"}')
+        return self._answer(200, "application/json", json.dumps(answer).encode())
+
     def _follow(self) -> None:
+        with self.lock:
+            self.cluster.streams += 1
+        try:
+            self._stream()
+        finally:
+            with self.lock:
+                self.cluster.streams -= 1
+
+    def _stream(self) -> None:
         self._head(200, "text/event-stream")
         self.end_headers()
         self.close_connection = True
@@ -123,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
                 time.sleep(TICK)
                 with self.lock:
                     delta = self.cluster.move(max(1, round(self.moves * TICK)))
-                self.wfile.write(b"event: delta\ndata: " + json.dumps(delta).encode() + b"\n\n")
+                self.wfile.write(b"event: delta\nid: %d\ndata: %b\n\n" % (delta["seq"], json.dumps(delta).encode()))
         except OSError:
             return
 
@@ -144,10 +182,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve_made_up_cluster(nodes: int, pods: int, moves_per_second: int) -> Iterator[str]:
-    """Serve it on a free port of 127.0.0.1; yields the address."""
+def serve_made_up_cluster(nodes: int, pods: int, moves_per_second: int) -> Iterator[tuple[str, MadeUpCluster]]:
+    """Serve it on a free port of 127.0.0.1; yields the address and the cluster."""
+    cluster = MadeUpCluster(nodes, pods)
     fields = {
-        "cluster": MadeUpCluster(nodes, pods),
+        "cluster": cluster,
         "lock": threading.Lock(),
         "assets": read_assets(),
         "moves": moves_per_second,
@@ -159,7 +198,7 @@ def serve_made_up_cluster(nodes: int, pods: int, moves_per_second: int) -> Itera
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}/"
+        yield f"http://127.0.0.1:{server.server_port}/", cluster
     finally:
         server.shutdown()
         thread.join()

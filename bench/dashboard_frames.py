@@ -2,7 +2,8 @@
 
 A made-up cluster is served with a stream of moving pods. Reported: first paint, until the map is drawn, the time
 between frames, how long the page's own work in each takes and the CPU time of the main thread (while pods move; while
-the map is zoomed and panned too), and the size of the JavaScript heap after a collection, over time.
+the map is zoomed and panned too), and the size of the JavaScript heap after a collection, over time. Dots are coloured
+by workload unless `--dots` says otherwise. With `--tabs`, other tabs are open meanwhile, and streams are counted.
 """
 
 from __future__ import annotations
@@ -57,16 +58,18 @@ def main() -> int:
     parser.add_argument("--moves", type=int, default=200, help="pods that move each second")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long frames are recorded")
     parser.add_argument("--heap-seconds", type=float, default=60.0, help="how long the heap is watched after that")
+    parser.add_argument("--dots", default="workload", help="by what dots are coloured, as in the address of the map")
+    parser.add_argument("--tabs", type=int, default=1, help="tabs of the same dashboard; the first is measured")
     parser.add_argument("--chromium", default=os.environ.get("CHROMIUM") or shutil.which("chromium"))
     options = parser.parse_args()
     with (
-        serve_made_up_cluster(options.nodes, options.pods, options.moves) as address,
+        serve_made_up_cluster(options.nodes, options.pods, options.moves) as (address, cluster),
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=options.chromium, args=ARGUMENTS)
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         page.add_init_script(RECORDER)
-        page.goto(address)
+        page.goto(f"{address}#/map?dots={options.dots}")
         # Not wait_for_function: the page's policy forbids to evaluate text.
         end = time.monotonic() + PATIENCE
         while not page.evaluate("performance.getEntriesByName('moorage-map').length"):
@@ -75,7 +78,11 @@ def main() -> int:
             page.wait_for_timeout(20)
         print(f"{options.nodes} nodes, {options.pods} pods, {options.moves} moves/s; load {os.getloadavg()[0]:.1f}")
         print(f"first contentful paint {_paint(page):.0f} ms; map drawn {_drawn(page):.0f} ms")
+        for _ in range(options.tabs - 1):
+            page.context.new_page().goto(f"{address}#/timeline")
+        page.bring_to_front()
         page.wait_for_timeout(1000)
+        print(f"{options.tabs} tabs, {cluster.streams} streams; {_words(page)}")
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
         _report("while pods move", *_record(page, session, options.seconds))
@@ -83,6 +90,11 @@ def main() -> int:
         _watch_heap(page, session, options.heap_seconds)
         browser.close()
     return 0
+
+
+def _words(page: Page) -> str:
+    """Return what the page says at its start."""
+    return " | ".join(page.locator(".start-line").all_inner_texts()).replace("\n", " ") or "no start line"
 
 
 def _paint(page: Page) -> float:

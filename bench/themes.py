@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import cel, cel_loops, lint, parsing, plan, startup, tolerations, twins, validation
+from bench import autoscale, cel, cel_loops, fit, lint, parsing, plan, startup, tolerations, twins, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,5 +20,7 @@ THEMES: dict[str, Callable[[], Iterator[Result]]] = {
     "validation": validation.measure,  # what admission adds to a pod
     "startup": startup.measure,  # until the command line answers
     "lint": lint.measure,  # manifests a second, and memory
+    "fit": fit.measure,  # the cheapest mix of nodes: the bound and the mix of 100,000 pods
+    "autoscale": autoscale.measure,  # a day of an autoscaler in a plan
     "plan": plan.measure,  # a large cluster: CPU and peak memory of a plan, a drain and a rollout
 }

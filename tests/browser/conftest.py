@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 from tests.browser.dashboard_process import RunningDashboard, moorage_dashboard
 from tests.e2e.running_cluster import Cluster, moorage_up
 
@@ -105,6 +105,12 @@ def live_dashboard(
 OpenPage = Callable[..., Page]
 
 
+def _problem_of(message: ConsoleMessage) -> list[str]:
+    """Return what a page has logged as an error. That a pod went just before the page asked about it is no error."""
+    is_gone = "404" in message.text and "/api/pod/" in message.location["url"]
+    return [f"console: {message.text}"] if message.type == "error" and not is_gone else []
+
+
 @pytest.fixture
 def open_page() -> Iterator[OpenPage]:
     """Open pages. At the end none of them has logged an error, a page error or a violation of its policy."""
@@ -116,10 +122,7 @@ def open_page() -> Iterator[OpenPage]:
             until.callback(context.close)
             page = context.new_page()
             page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-            page.on(
-                "console",
-                lambda message: problems.append(f"console: {message.text}") if message.type == "error" else None,
-            )
+            page.on("console", lambda message: problems.extend(_problem_of(message)))
             page.goto(f"{visitor.dashboard.url}{address}")
             return page
 

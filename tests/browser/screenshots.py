@@ -15,6 +15,7 @@ from tests.browser.dashboard_process import moorage_dashboard
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 KEY = "spot.example.com/failure-probability"
+POD = "checkout"
 SIZE = {"width": 1280, "height": 800}
 _POOLS = {"spot": 0.6, "on-demand": 0.85, "gpu": 1.0}
 _WORKLOADS = (("web", 220, "500m", 25), ("api", 160, "1", 12), ("batch", 260, "2", 60), ("cache", 60, "1500m", 8))
@@ -54,6 +55,7 @@ def _views() -> list[tuple[str, str, str]]:
     shared = base64.urlsafe_b64encode(json.dumps(changes, separators=(",", ":")).encode()).decode().rstrip("=")
     return [
         ("map", f"#/map?colour=taint:{KEY}", "moorage-node-map canvas"),
+        ("pod", f"#/map?colour=taint:{KEY}&look=shop/{POD}", ".pod-drawer h2"),
         ("what-if", f"#/slider?changes={shared}", "moorage-slider h1"),
         ("pending", "#/pending", "moorage-pending h1"),
         ("playground", "#/playground", "moorage-playground h1"),
@@ -87,8 +89,24 @@ def _cluster() -> list[dict[str, Any]]:
     for name, replicas, cpu, limit in _WORKLOADS:
         toleration = {"key": KEY, "operator": "Lt", "value": str(limit), "effect": "NoExecute"}
         items.append(_deployment(name, replicas, cpu, {"tolerations": [toleration]}))
+    items.append(_pod())
     items.append(_deployment("trainer", 4, "12", {"nodeSelector": {"example.com/pool": "tpu"}}))
     return items
+
+
+def _pod() -> dict[str, Any]:
+    """A pod of a known name, whose panel is shown: it lasts on its node for a while."""
+    toleration = {"key": KEY, "operator": "Lt", "value": "40", "effect": "NoExecute", "tolerationSeconds": 3600}
+    requests = {"cpu": "500m", "memory": "1Gi"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": POD, "namespace": "shop", "labels": {"app": POD}},
+        "spec": {
+            "tolerations": [toleration],
+            "containers": [{"name": "app", "image": "checkout:v1", "resources": {"requests": requests}}],
+        },
+    }
 
 
 def _deployment(name: str, replicas: int, cpu: str, spec: dict[str, Any]) -> dict[str, Any]:

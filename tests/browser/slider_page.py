@@ -9,6 +9,12 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 Change = dict[str, Any]
+#: The texts of all cells. A table paints its rows in the frame after it has got them.
+_CELLS = """async (table) => {
+  await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const rows = [...table.querySelectorAll("tbody tr[data-index]")];
+  return rows.map((row) => [...row.querySelectorAll("th, td")].map((cell) => cell.innerText));
+}"""
 
 
 def address_of(*changes: Change) -> str:
@@ -27,17 +33,21 @@ def wait_for_answer(page: Page) -> None:
 
 
 def number(page: Page, name: str) -> Locator:
+    """The number of that name; a zero is not shown."""
     return page.locator(f'[data-number="{name}"]')
+
+
+def expect_number(page: Page, name: str, value: int) -> None:
+    if value:
+        expect(number(page, name)).to_have_text(str(value))
+    else:
+        expect(number(page, name)).to_have_count(0)
 
 
 def evicted(page: Page) -> list[tuple[str, str, str, str]]:
     """The rows of the table of evicted pods: pod, from, to, because; sorted."""
-    table = page.get_by_role("table", name="Evicted pods")
-    found = []
-    for row in table.locator("tbody tr[data-index]").all():
-        pod, node, _, landing, because = (cell.inner_text() for cell in row.locator("th, td").all())
-        found.append((pod, node, landing, because))
-    return sorted(found)
+    rows = page.get_by_role("table", name="Evicted pods").evaluate(_CELLS)
+    return sorted((pod, node, landing, because) for pod, node, _, landing, because in rows)
 
 
 def plan(*arguments: str) -> Any:
@@ -53,7 +63,7 @@ def planned_evictions(what_if: Any) -> list[tuple[str, str, str, str]]:
         (
             one["pod"],
             one["node"],
-            one["newNode"] or ("Pending" if one["replacedBy"] else "not replaced"),
+            one["newNode"] or ("waits for a node" if one["replacedBy"] else "not replaced"),
             one["because"],
         )
         for one in what_if["evicted"]

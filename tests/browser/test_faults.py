@@ -1,7 +1,9 @@
 """What a page does when its cluster, its credentials or its dashboard go away: it says so, and goes on by itself."""
 
 import base64
+import re
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from playwright.sync_api import Browser, Page, expect
+from tests.browser.accessibility import violations
 from tests.browser.conftest import PATIENCE, OpenPage, Visitor
 from tests.browser.dashboard_process import moorage_dashboard
 from tests.e2e.kubectl import Kubectl
@@ -77,14 +80,81 @@ def test_the_cluster_goes_and_comes_back(browser: Browser, restartable: Restarta
         for one in (page, other):
             one.goto(dashboard.url)
             expect(one.locator(".source-detail")).to_contain_text("2 nodes")
+            expect(one.locator(".source-detail")).to_contain_text("Up to date")
+            expect(one.locator(".source-name")).to_have_text("moorage")
+        expect(page.locator(".start-link")).not_to_have_count(0)
+        expect(page.locator("moorage-node-map")).to_contain_text("Every pod is on a node")
+        other.goto(f"{dashboard.url}#/pending")
+        expect(other.locator("moorage-pending .lead")).to_have_text("Every pod has a node")
+        focused = page.get_by_role("link", name="Gates")
+        focused.focus()
         restartable.kill()
         for one in (page, other):
             expect(one.locator("#problem")).to_contain_text("cannot be reached", timeout=PATIENCE)
+            expect(one.locator("#problem code")).to_have_text("moorage list")
+            expect(one.locator("#problem").get_by_role("button")).to_have_count(0)  # it is so: nothing to dismiss
+            expect(one.locator(".source-detail")).to_contain_text("Cluster stopped answering")
             expect(one.locator(".source-detail")).to_contain_text("2 nodes")
+        expect(page.locator(".start-link")).to_have_count(0)  # nothing is said of a cluster that does not answer
+        expect(page.locator(".start-line")).to_have_class("start-line silent")
+        _assert_takes_space(page)
+        expect(focused).to_be_focused()
+        before_loss = re.compile(r"as of \d\d:\d\d, before the connection was lost")
+        expect(page.locator("moorage-node-map")).to_contain_text(before_loss)
+        expect(page.locator("moorage-node-map")).not_to_contain_text("Every pod is on a node")
+        expect(other.locator("moorage-pending .lead")).to_have_text(re.compile("Every pod had a node as of .* lost"))
         _kubectl(restartable.start())("create deployment web --image=nginx --replicas=3")
         for one in (page, other):
             _wait_for_pods(one, 3)
             expect(one.locator("#problem")).to_be_hidden(timeout=PATIENCE)
+        expect(page.locator(".start-link")).not_to_have_count(0)
+
+
+def _assert_takes_space(page: Page) -> None:
+    """The banner is below the header and above the view, which ends at the window's lower edge as before."""
+    header, banner, main = (page.locator(part).bounding_box() for part in ("#header", "#problem", "#main"))
+    assert header is not None
+    assert banner is not None
+    assert main is not None
+    assert header["y"] + header["height"] <= banner["y"] + 1
+    assert banner["y"] + banner["height"] <= main["y"] + 1
+    assert page.evaluate("document.documentElement.scrollHeight <= innerHeight + 1")
+
+
+def test_the_dashboard_ends_and_is_started_again(browser: Browser, tmp_path: Path) -> None:
+    """The page says what starts it, then that it was restarted, and goes on once the browser is let in again."""
+    nodes = tmp_path / "nodes.yaml"
+    nodes.write_text("{apiVersion: v1, kind: Node, metadata: {name: node-1}}", "utf-8")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    with ExitStack() as until:
+        first = until.enter_context(ExitStack())
+        dashboard = first.enter_context(moorage_dashboard(tmp_path, str(nodes), "--port", port))
+        context = until.enter_context(Visitor(browser, dashboard).context())
+        page = context.new_page()
+        page.goto(f"{dashboard.url}#/playground")
+        expect(page.locator(".source-detail")).to_contain_text("1 node")
+        first.close()
+        problem = page.locator("#problem")
+        expect(problem).to_contain_text("does not answer", timeout=PATIENCE)
+        expect(problem.locator("code")).to_have_text(
+            re.compile(rf"^moorage dashboard .*{re.escape(str(nodes))}.*{port}$")
+        )
+        expect(page.locator(".source-detail")).to_contain_text("Connection lost")
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert violations(page) == []
+
+        dashboard = until.enter_context(moorage_dashboard(tmp_path, str(nodes), "--port", port))
+        expect(problem).to_contain_text("was restarted", timeout=PATIENCE)
+        expect(problem).to_contain_text("address that it has printed in its terminal")
+        nodes.write_text(
+            nodes.read_text("utf-8") + "\n---\n{apiVersion: v1, kind: Node, metadata: {name: node-2}}", "utf-8"
+        )
+        context.new_page().goto(dashboard.address)
+        expect(page.locator(".source-detail")).to_contain_text("2 nodes", timeout=PATIENCE)
+        expect(problem).to_be_hidden(timeout=PATIENCE)
 
 
 def test_revisions_start_over(browser: Browser, tmp_path: Path) -> None:
@@ -122,7 +192,9 @@ def test_credentials_end_and_are_renewed(browser: Browser, live_cluster: Cluster
             page.goto(dashboard.url)
             expect(page.locator(".source-detail")).to_contain_text("8 nodes")
             kubectl("delete serviceaccount viewer")
-            expect(page.locator("#problem")).to_contain_text("does not let pods be listed", timeout=PATIENCE)
+            problem = page.locator("#problem")
+            expect(problem).to_contain_text("does not accept the kubeconfig's credentials", timeout=PATIENCE)
+            expect(problem.locator("code")).to_have_text(f"kubectl --kubeconfig {kubeconfig} --context x auth whoami")
             kubectl("create serviceaccount viewer")
             _write_login(kubeconfig, live_cluster, kubectl("create token viewer").out.strip())
             expect(page.locator("#problem")).to_be_hidden(timeout=PATIENCE)
@@ -173,5 +245,7 @@ def test_names_from_the_cluster_are_text(live_cluster: Cluster, live_dashboard: 
         page.goto(f"{live_dashboard.dashboard.url}#/pending?pod=default/attack")
         expect(page.get_by_text("onerror").first).to_be_visible(timeout=PATIENCE)
         assert page.evaluate("window.attacked") is None
+        # A page that asks about the pod while it is deleted is told 404, which the browser logs.
+        page.goto("about:blank")
     finally:
         kubectl("delete pod attack --wait=false")

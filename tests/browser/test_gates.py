@@ -35,9 +35,13 @@ def asked(page: Page, question: str, arguments: dict[str, Any]) -> Any:
     return json.loads(text.splitlines()[-1])
 
 
+def known_gates(page: Page) -> int:
+    return int(page.evaluate("async () => (await (await fetch('/api/gates')).json()).gates.length"))
+
+
 def matrix_of(page: Page) -> dict[str, list[str]]:
     """The words in the cells of the components, by gate."""
-    rows = page.locator(".gate-table tbody tr")
+    rows = page.locator(".gate-table tbody tr:has(.gate-name)")
     return {
         row.locator(".gate-name").inner_text(): [cell.strip() for cell in row.locator(".gate-value").all_inner_texts()]
         for row in rows.all()
@@ -47,17 +51,58 @@ def matrix_of(page: Page) -> dict[str, list[str]]:
 def test_the_matrix_is_what_the_command_prints(
     live_dashboard: Visitor, live_cluster: Cluster, open_page: OpenPage
 ) -> None:
-    page = open_page(live_dashboard, "#/gates")
+    page = open_page(live_dashboard, "#/gates?all=1")
     expect(page.get_by_text("components agree")).to_be_visible()
+    expect(page.locator(".gate-fold")).to_be_visible()
     printed = moorage("gates", "--kubeconfig", str(live_cluster.kubeconfig), "-o", "json")
     components = ["kube-apiserver", "kube-scheduler", "kube-controller-manager", "kubelet"]
     words = {True: "on", False: "off", None: "?"}
     shown = matrix_of(page)
-    assert list(shown) == [name for name in printed if name in shown]
-    assert len(shown) == 34
+    assert shown.keys() <= printed.keys()
+    assert len(shown) == known_gates(page) > 30
     for name, cells in shown.items():
         wanted = [words[printed[name][one]] if one in printed[name] else "–" for one in components]
         assert [cell.split("\n")[0] for cell in cells] == wanted, name
+
+
+def test_gates_in_use_come_first_and_the_others_are_folded(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, "#/gates", viewport={"width": 1280, "height": 800})
+    names = page.locator(".gate-name")
+    every = known_gates(page)
+    fold = page.get_by_role("button", name=f"{every - 6} more gates, not used in this cluster", expanded=False)
+    expect(fold).to_be_visible()
+    used = matrix_of(page)
+    assert list(used)[:2] == [SEMVER, "TaintTolerationComparisonOperators"]
+    assert len(used) == 6
+    # The pane is about the gate whose loss most objects would notice, without a click.
+    expect(page.get_by_role("heading", level=2, name=SEMVER)).to_be_visible()
+    expect(page.locator(".gate-detail")).to_contain_text("On in all 4 components that read it.")
+    assert [head.inner_text().replace("\n", "") for head in page.locator(".gate-table .gate-head").all()] == [
+        "kube-apiserver",
+        "kube-scheduler",
+        "kube-controller-manager",
+        "kubelet",
+    ]
+    assert page.locator(".gate-table td[title='kube-scheduler']").count() == 6
+    page.get_by_label("Find").fill("AdminAccess")
+    expect(names).to_have_text(["DRAAdminAccess"])
+    page.get_by_label("Find").fill("no such gate")
+    expect(page.get_by_text("No gate matches")).to_be_visible()
+    page.get_by_label("Find").fill("")
+    expect(names).to_have_count(6)
+    fold.focus()
+    page.keyboard.press("Enter")
+    expect(names).to_have_count(every)
+    expect(page).to_have_url(re.compile("all=1"))
+    page.get_by_role("link", name="DRAAdminAccess").click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=f"{every - 6} more gates", expanded=True).click()
+    expect(names).to_have_count(6)
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(page.locator(".gate-detail")).to_be_hidden()
+    expect(page.locator(".gate-legend")).to_contain_text("CM kube-controller-manager")
+    heads = page.get_by_role("columnheader")
+    expect(heads.filter(has_text="kube-scheduler")).to_have_accessible_name("kube-scheduler")
 
 
 def test_the_audit_is_that_of_the_command(live_dashboard: Visitor, live_cluster: Cluster, open_page: OpenPage) -> None:
@@ -111,7 +156,9 @@ def test_a_half_enabled_gate_is_warned_about(browser: Browser, tmp_path: Path, o
     with moorage_up(tmp_path, "--nodes", "1", *gates) as cluster:
         (tmp_path / "logs").mkdir()
         with moorage_dashboard(tmp_path / "logs", "--kubeconfig", str(cluster.kubeconfig)) as dashboard:
-            page = open_page(Visitor(browser, dashboard), "#/gates?show=differ")
+            page = open_page(Visitor(browser, dashboard), "", viewport={"width": 1280, "height": 800})
+            page.get_by_role("link", name="1 gate differs between components: which?").click()
+            expect(page.get_by_text("1 gate differs between components")).to_be_hidden()
             warning = page.locator(".gate-warning")
             expect(warning).to_contain_text(
                 f"{CEL} is on in kube-apiserver, kube-scheduler and kube-controller-manager, off in kubelet"
@@ -120,8 +167,9 @@ def test_a_half_enabled_gate_is_warned_about(browser: Browser, tmp_path: Path, o
             expect(warning).to_contain_text(
                 "What to do: Turn it on in kubelet; or, if what depends on it may go, off in"
             )
-            expect(page.locator(".gate-name")).to_have_text([CEL])
+            expect(page.locator(".gate-table tbody tr").first).to_contain_text(f"{CEL} !differs")
             expect(page.locator(".gate-value.skew")).to_have_text("off")
+            expect(page.locator(".gate-detail")).to_contain_text("; off in kubelet.")
             page.get_by_role("link", name=f"What depends on {CEL}").click()
             expect(page.locator(".gate-detail")).to_contain_text("No object uses what this gate guards.")
             page.context.close()

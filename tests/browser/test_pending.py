@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
 from tests.browser.dashboard_process import moorage_dashboard
@@ -145,6 +145,13 @@ def cells_of(page: Page) -> list[dict[str, Any]]:
     return rows
 
 
+def test_the_names_of_pods_open_their_panels(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, files_dashboard)
+    page.get_by_role("heading", level=2).get_by_role("link").click()
+    expect(page.locator(".pod-drawer")).to_contain_text("Why it waits")
+    assert "#/pending?" in page.url
+
+
 def test_the_matrix_is_that_of_the_command(files_dashboard: Visitor, open_page: OpenPage) -> None:
     page = open_pod(open_page, files_dashboard)
     told = explained(WAITS)
@@ -228,29 +235,63 @@ def test_rows_are_filtered_by_node(files_dashboard: Visitor, open_page: OpenPage
 def test_suggestions_are_those_of_the_command_and_are_tried_on_files(
     files_dashboard: Visitor, open_page: OpenPage
 ) -> None:
-    page = open_pod(open_page, files_dashboard, tab="help")
+    page = open_pod(open_page, files_dashboard)
     told = explained(WAITS)["suggestions"]
     cards = page.locator(".help-card")
-    assert cards.locator("h3").all_inner_texts() == [one["summary"] for one in told]
+    assert cards.locator("h4").all_inner_texts() == [one["sentence"] for one in told]
     card = cards.first
+    for row, one in zip(cards.all(), told, strict=True):
+        expect(row.locator(".help-effect")).to_contain_text(one["effect"])
+    expect(card.locator("pre").first).to_be_hidden()
+    card.get_by_text("Code", exact=True).click()
     expect(card.locator("pre").first).to_have_text(told[0]["yaml"])
-    waiting = f"Pods that wait: {told[0]['pendingBefore']} → {told[0]['pendingAfter']}"
-    expect(card.locator(".help-pending")).to_have_text(waiting)
-    assert page.locator(".help-remarks li").all_inner_texts() == [text for one in told for text in one["remarks"]]
+    assert page.locator(".help-remarks li").all_inner_texts() == [
+        text[:1].upper() + text[1:] for one in told for text in one["remarks"]
+    ]
+    expect(page.locator(".help-why")).to_have_text("The cluster is in files: changes are tried in the simulation.")
     card.get_by_role("button", name="Try").click()
     expect(card.locator(".help-result")).to_contain_text(re.compile(r"1 pod would get a node:.*ondemand-[12]", re.S))
     expect(page.get_by_role("button", name="Apply")).to_have_count(0)
 
 
-def test_scores_and_preemption_have_their_tabs(files_dashboard: Visitor, open_page: OpenPage) -> None:
+def test_scores_and_preemption_are_folded(files_dashboard: Visitor, open_page: OpenPage) -> None:
     page = open_pod(open_page, files_dashboard, FITS, "scores")
     told = explained(FITS)
     page.get_by_role("button", name="As a table").click()
     totals = page.locator(".scores tbody tr td:nth-child(2)").all_inner_texts()
     assert [int(text.replace(",", "")) for text in totals] == [row["total"] for row in told["scores"]]
-    page.get_by_role("tab", name="Preemption").click()
-    expect(page.locator(".tab-panel")).to_contain_text("A node fits without it.")
-    assert "tab=preemption" in page.url
+    expect(page.locator(".pending-preemption")).not_to_contain_text("A node fits without it.")
+    page.locator(".pending-preemption summary").click()
+    expect(page.locator(".pending-preemption")).to_contain_text("A node fits without it.")
+    page.wait_for_url(re.compile("tab=preemption"))
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_page_leads_with_a_sentence_then_help_then_nodes_then_the_event(
+    files_dashboard: Visitor, open_page: OpenPage, width: int
+) -> None:
+    page = open_pod(open_page, files_dashboard, viewport={"width": width, "height": 844})
+    told = explained(WAITS)
+    assert told["sentence"] == "Needs kubelet > 1.36.99; the newest node has 1.36.4"
+    expect(page.locator(".pending-sentence")).to_have_text(told["sentence"])
+    expect(page.locator(".pending-sentence abbr")).to_have_attribute("title", "example.com/kubelet-version")
+    places = [".pending-sentence", ".help-list", ".matrix", ".pending-event", ".pending-preemption", ".pending-scores"]
+    boxes = [page.locator(place).bounding_box() for place in places]
+    tops = [box["y"] for box in boxes if box is not None]
+    assert len(tops) == len(places)
+    assert tops == sorted(tops)
+    expect(page.locator("moorage-pending")).not_to_contain_text("Explain again")
+    event = "0/8 nodes are available:"
+    assert page.locator(".pending-explanation").inner_text().count(event) == told["message"].count(event)
+    expect(page.locator(".group-reason")).to_have_text(told["sentence"])
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_a_next_replica_is_not_called_pending(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_pod(open_page, files_dashboard, FITS)
+    expect(page.locator(".pending-head .chip")).to_have_text(re.compile("next replica, does not exist yet"))
+    expect(page.locator(".pending-sentence")).to_have_text(explained(FITS)["sentence"])
+    expect(page.locator(".pending-help")).to_contain_text("Nothing needs to: it has a node, or gets one.")
 
 
 def test_a_pod_that_is_not_there_is_said_so(files_dashboard: Visitor, open_page: OpenPage) -> None:
@@ -261,7 +302,7 @@ def test_a_pod_that_is_not_there_is_said_so(files_dashboard: Visitor, open_page:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("tab", ["matrix", "help", "preemption", "scores"])
+@pytest.mark.parametrize("tab", ["preemption", "scores"])
 def test_the_view_is_accessible(files_dashboard: Visitor, open_page: OpenPage, tab: str, theme: str) -> None:
     pod = FITS if tab == "scores" else WAITS
     page = open_pod(open_page, files_dashboard, pod, tab, color_scheme=theme)
@@ -272,7 +313,18 @@ def test_the_view_fits_a_phone(files_dashboard: Visitor, open_page: OpenPage) ->
     phone = {"width": 360, "height": 740}
     page = open_pod(open_page, files_dashboard, viewport=phone, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") == phone["width"]
+    # Each row is a card: what refuses the pod is in sight without scrolling to the side.
+    scroll = page.locator(".matrix-scroll")
+    assert scroll.evaluate("(box) => box.scrollWidth <= box.clientWidth")
     cell = page.locator(".cell-no").first
+    shown = cell.bounding_box()
+    assert shown is not None
+    assert shown["width"] > phone["width"] * 0.75
+    names = (
+        "(cell) => getComputedStyle(cell.parentElement, '::before').content.includes(cell.parentElement.dataset.plugin)"
+    )
+    assert cell.evaluate(names)
+    assert violations(page) == []
     cell.tap()
     box = page.locator(".explainer").bounding_box()
     assert box is not None
@@ -282,7 +334,7 @@ def test_the_view_fits_a_phone(files_dashboard: Visitor, open_page: OpenPage) ->
 
 def test_read_only_offers_no_apply(read_only: Visitor, open_page: OpenPage) -> None:
     page = open_pod(open_page, read_only, "deployment/default/picky", "help")
-    expect(page.locator(".help-buttons").first).to_contain_text("Read-only: start the dashboard with --allow-changes")
+    expect(page.locator(".help-why")).to_contain_text("Read-only: start the dashboard with --allow-changes")
     expect(page.get_by_role("button", name="Try").first).to_be_visible()
     expect(page.get_by_role("button", name="Apply")).to_have_count(0)
     body = {
@@ -294,9 +346,27 @@ def test_read_only_offers_no_apply(read_only: Visitor, open_page: OpenPage) -> N
     assert (answer.status, "without --allow-changes" in answer.text()) == (403, True)
 
 
+def test_the_event_says_whether_the_scheduler_of_the_cluster_says_the_same(
+    read_only: Visitor, open_page: OpenPage
+) -> None:
+    page = open_pod(open_page, read_only, "deployment/default/picky")
+    expect(page.locator(".pending-word")).to_have_text("✓ the same in this cluster")
+    page.route("**/api/pod/**", _with_another_message)
+    page.get_by_role("button", name="Refresh").click()
+    expect(page.locator(".pending-word")).to_have_text("In this cluster: Unschedulable: 0/2 nodes are nice.")
+
+
+def _with_another_message(route: Route) -> None:
+    answer = route.fetch()
+    pod = answer.json()
+    for one in pod["wrong"]:
+        one["message"] = "0/2 nodes are nice."
+    route.fulfill(response=answer, json=pod)
+
+
 def test_what_the_kubeconfig_may_not_do_is_not_offered(looker: Visitor, open_page: OpenPage) -> None:
     page = open_pod(open_page, looker, "deployment/default/picky", "help")
-    template = page.locator(".help-card", has_text="Changes Deployment default/picky").first
+    template = page.locator(".help-card", has_text="changes Deployment default/picky").first
     expect(template).to_contain_text("the kubeconfig may not patch deployments in namespace default")
     expect(template.get_by_role("button", name="Try")).to_be_visible()
     expect(template.get_by_role("button", name="Apply")).to_have_count(0)
@@ -353,4 +423,4 @@ def test_a_suggestion_is_tried_and_applied(picky: Visitor, open_page: OpenPage) 
     expect(page.locator(".pending-gone")).to_contain_text("is gone meanwhile")
     page.get_by_role("link", name="Explain Deployment default/picky").click()
     expect(page.locator(".pending-head")).to_contain_text("2 of 2 pods exist: on spot-1")
-    expect(page.locator(".pending-head")).to_contain_text("Complete")
+    expect(page.locator(".pending-head")).to_contain_text("next replica, does not exist yet")

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import OpenPage, Visitor
 from tests.e2e.kubectl import Kubectl
@@ -95,17 +95,37 @@ def test_completion_by_keyboard(page: Page) -> None:
 
 def test_tab_indents_and_after_escape_leaves(page: Page) -> None:
     area = editor(page)
-    area.fill("- key: a")
+    area.fill("- key: q")  # nothing completes it: Enter and Tab are the editor's
     page.keyboard.press("Enter")
-    expect(area).to_have_value("- key: a\n  ")
+    expect(area).to_have_value("- key: q\n  ")
     page.keyboard.press("Tab")
-    expect(area).to_have_value("- key: a\n    ")
+    expect(area).to_have_value("- key: q\n    ")
     page.keyboard.press("Shift+Tab")
-    expect(area).to_have_value("- key: a\n  ")
+    expect(area).to_have_value("- key: q\n  ")
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
     expect(area).not_to_be_focused()
-    expect(area).to_have_value("- key: a\n  ")
+    expect(area).to_have_value("- key: q\n  ")
+
+
+def test_enter_takes_the_completion_for_all_that_is_typed(page: Page) -> None:
+    """Letters that are typed before the next answer is there belong to the word that is completed."""
+    page.get_by_role("button", name="CEL expression").click()
+    area = editor(page)
+    area.fill("")
+    area.press_sequentially("taint.v")
+    options = page.get_by_role("listbox", name="Completions").get_by_role("option")
+    expect(options.first).to_contain_text("value")
+    held: list[Route] = []
+    page.route("**/api/ask/complete", lambda route: held.append(route))
+    area.press_sequentially("al")
+    expect(options).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(area).to_have_value("taint.value")
+    area.press_sequentially(" ==")
+    expect(page.locator(".completion-box")).to_be_hidden()
+    for route in held:
+        route.abort()
 
 
 def test_forms_stand_side_by_side_and_can_be_tried(page: Page) -> None:
@@ -203,3 +223,34 @@ def test_a_text_that_is_not_judged_keeps_no_old_problems(page: Page) -> None:
     editor(page).fill("x" * 70_000)
     expect(page.locator(".problems")).to_contain_text("text is longer than 64 KiB")
     expect(page.locator(".squiggle.error")).to_have_count(0)
+
+
+def test_a_policy_is_explained_for_an_object(files_dashboard: Visitor, open_page: OpenPage) -> None:
+    page = open_page(files_dashboard, "#/playground")
+    page.get_by_role("button", name="Admission policy").click()
+    expect(page.locator(".policy-summary")).to_have_text("Refused by policy")
+    results = page.locator(".policy-results")
+    expect(results).to_contain_text("denied request: at most 2 replicas here")
+    expect(results).to_contain_text("object.spec.replicas → 3")
+    expect(results).to_contain_text("spec.validations[0].expression → false")
+    subject = page.get_by_role("textbox", name="Object", exact=True)
+    subject.fill(subject.input_value().replace("replicas: 3", "replicas: 2"))
+    expect(page.locator(".policy-summary")).to_have_text("Allowed")
+    policies = page.get_by_role("textbox", name="Policies, bindings and parameters", exact=True)
+    policies.fill(policies.input_value().replace("object.spec", "objet.spec"))
+    expect(page.locator(".squiggle.error")).to_have_text(["objet"])
+    expect(page.locator(".policy-summary")).to_have_text("Not judged")
+    expect(page).to_have_url(re.compile("kind=policy.*policies="))
+    page.get_by_role("button", name="Tolerations").click()
+    expect(page.get_by_role("heading", name="nodes match")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_policies_are_accessible_and_fit_a_phone(files_dashboard: Visitor, open_page: OpenPage, scheme: str) -> None:
+    viewport = {"width": 390, "height": 800}
+    page = open_page(files_dashboard, "#/playground?kind=policy", viewport=viewport, color_scheme=scheme)
+    expect(page.locator(".policy-summary")).to_have_text("Refused by policy")
+    page.get_by_label("Examples").select_option(label="matchLabelKeys in every required anti-affinity")
+    expect(page.locator(".policy-results")).to_contain_text('["pod-template-hash"]')
+    assert violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -146,9 +146,13 @@ def test_a_plan_has_the_numbers_of_its_other_forms(opened: Open, changes: tuple[
     page = opened("plan", *arguments)
     expect(page.get_by_role("heading", name="Plan", level=1)).to_be_visible()
     expect(page.locator("td[data-number]").first).to_be_visible()
-    shown = {name: number(page, name) for name in ("nodes", "pods", "bound", "placed", "pending", "rejectedObjects")}
+    shown = {name: number(page, name) for name in ("nodes", "bound", "placed", "pending", "rejectedObjects")}
     assert shown == {name: told["summary"][name] for name in shown}
-    page.get_by_role("link", name="Why pending").click()
+    assert number(page, "present") == sum(told["summary"][name] for name in ("bound", "placed", "pending", "evicting"))
+    page.get_by_role("link", name="Map", exact=True).click()
+    expect(page.locator(".map-legend")).not_to_be_empty()
+    assert page.locator(".start-line, .nav-badge").count() == 0  # questions and counts of a cluster that runs
+    page.get_by_role("link", name="Why pending", exact=True).click()
     pending = told["summary"]["pending"]
     expect(page.get_by_role("status").filter(has_text="for a node").first).to_contain_text(
         f"{pending} pod{'' if pending == 1 else 's'} in"
@@ -163,6 +167,91 @@ def test_a_what_if_is_shown_on_the_map(opened: Open) -> None:
     page.get_by_role("link", name="What if").click()
     expect(page.get_by_role("status").filter(has_text=sentence).first).to_be_visible()
     expect(page.get_by_role("button", name="Add a change")).to_be_disabled()
+
+
+def test_every_view_says_whether_it_is_before_or_after_the_changes(opened: Open) -> None:
+    arguments = (str(EXAMPLE), ALL_GATES, TAINT, "--add-nodes=1", "--like=spot-1", "--at=5m")
+    told = plan_of(*arguments)
+    page = opened("plan", *arguments)
+    heads = page.locator(".plan-numbers thead th")
+    expect(heads).to_have_text(["Number", "Before the changes", "300 s after the changes", "Difference"])
+    cells = page.locator(".plan-numbers tr", has=page.get_by_text("Pods on nodes or waiting")).locator("td")
+    expect(cells).to_have_text(["26", "27", "+1"])
+    expect(page.locator(".lead")).to_contain_text("300 s after the changes: 27 pods on 9 nodes")
+    header = page.locator(".source-detail")
+    expect(header).to_contain_text("8 nodes, 26 pods before · 9 nodes, 27 pods as of 300 s after the changes")
+    expect(page).to_have_title("Plan, as of 300 s after the changes · Moorage")
+    for heading in (
+        page.locator(".plan-panel .panel-head").filter(has_not_text=re.compile("Numbers|What the|Notes")).all()
+    ):
+        assert re.search(r"because of the changes|300 s after the changes", heading.inner_text())
+
+    page.get_by_role("link", name="Map", exact=True).click()
+    moments = page.get_by_role("navigation", name="Moments of the plan")
+    expect(moments.get_by_role("link")).to_have_text(
+        ["Before the changes: 26 pods", "300 s after the changes: 27 pods"]
+    )
+    expect(moments.locator("[aria-current]")).to_have_text("300 s after the changes: 27 pods")
+    signs = page.locator(".map-signs")
+    expect(signs).to_contain_text("is here because of the changes")
+    expect(signs).to_contain_text("node that is changednode that is added")
+    expect(page.locator(".map-list")).to_have_attribute("aria-label", re.compile("^9 nodes"))
+    assert violations(page) == []
+    moments.get_by_text("Before the changes").click()
+    expect(page).to_have_title("Map, before the changes · Moorage")
+    expect(page.locator(".map-list")).to_have_attribute("aria-label", re.compile("^8 nodes"))
+    expect(signs).to_have_text("leaves because of the changesnode that is changed")
+    expect(moments.get_by_text("Before the changes")).to_be_focused()
+
+    # The moment stays while one goes from view to view, and each has its own answers.
+    page.get_by_role("link", name="Why pending").click()
+    waits = page.get_by_role("status").filter(has_text="for a node").first
+    expect(waits).to_contain_text("1 pod in")
+    moments.get_by_text("300 s after the changes").click()
+    expect(waits).to_contain_text(f"{told['summary']['pending']} pods in")
+    for moment, value in (("&moment=before", "3"), ("", "90")):
+        page.goto(f"{page.url.partition('#')[0]}#/map?node=spot-1{moment}")
+        expect(page.locator(".node-page .chip.taint").first).to_contain_text(f"failure-probability={value}")
+    page.get_by_role("link", name="What if").click()
+    expect(page.get_by_role("status").filter(has_text=told["whatIf"]["sentence"]).first).to_be_visible()
+    expect(page).to_have_title("What if, as of 300 s after the changes · Moorage")
+    expect(moments).to_be_hidden()
+
+
+def test_removed_nodes_are_marked_before_the_changes(opened: Open) -> None:
+    page = opened("plan", str(EXAMPLE), ALL_GATES, "--remove=gpu-2", address="#/map?moment=before")
+    expect(page.locator(".map-signs")).to_have_text("leaves because of the changesnode that is removed")
+    page.get_by_role("navigation", name="Moments of the plan").get_by_text("After the changes").click()
+    expect(page.locator(".map-signs")).not_to_contain_text("removed")
+
+
+def test_a_plan_without_changes_has_no_before_and_after(opened: Open) -> None:
+    page = opened("plan", str(EXAMPLE), ALL_GATES, "--at=10m", address="#/map")
+    expect(page.locator(".source-detail")).to_contain_text("as planned, 600 s from now: 8 nodes · 26 pods · Saved ")
+    expect(page).to_have_title("Map, as planned, 600 s from now · Moorage")
+    expect(page.get_by_role("navigation", name="Moments of the plan")).to_be_hidden()
+    expect(page.locator(".map-signs")).to_have_count(0)
+    page.get_by_role("link", name="Plan", exact=True).click()
+    expect(page.locator(".plan-numbers thead th")).to_have_text(["Number", "As planned, 600 s from now"])
+    assert "the changes" not in page.locator("main").inner_text()
+
+
+def test_a_page_is_printed_whole(opened: Open) -> None:
+    page = opened("plan", str(EXAMPLE), ALL_GATES, TAINT)
+    rows = page.locator('moorage-table[aria-label^="Pods"] tbody tr, table[aria-label^="Pods"] tbody tr')
+    expect(rows.first).to_be_visible()
+    total = len(plan_of(str(EXAMPLE), ALL_GATES, TAINT)["pods"])
+    page.emulate_media(media="print", color_scheme="dark")
+    expect(rows).to_have_count(total)
+    expect(page.get_by_role("navigation", name="Views")).to_be_hidden()
+    expect(page.get_by_role("button", name=re.compile("theme"))).to_be_hidden()
+    style = "getComputedStyle(document.querySelector({!r})).{}"
+    assert page.evaluate(style.format("html", "backgroundColor")) == "rgb(255, 255, 255)"
+    assert page.evaluate(
+        "[...document.querySelectorAll('.scroll, .data-scroll')].every((e) => e.scrollHeight <= e.clientHeight)"
+    )
+    page.emulate_media(media="screen")
+    expect(page.get_by_role("navigation", name="Views")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -227,13 +316,14 @@ def test_a_daemon_set_opens_with_a_row_for_each_reason(opened: Open, tmp_path: P
     rows = page.locator(".daemon-nodes tbody tr")
     assert rows.locator("th").all_inner_texts() == [", ".join(group["nodes"]) for group in told["groups"]]
     expect(rows.first).to_contain_text("label disk=hdd: hdd = ssd is false")
-    expect(page.locator(".help-card h3").first).to_have_text(told["suggestions"][0]["summary"])
+    expect(page.locator(".help-card h4").first).to_have_text(told["suggestions"][0]["sentence"])
     assert violations(page) == []
 
 
 def test_a_node_opens_with_its_page(opened: Open) -> None:
     page = opened("explain", "node/spot-1", "-f", str(EXAMPLE), ALL_GATES)
     expect(page.get_by_role("heading", name="spot-1", level=1)).to_be_visible()
+    page.get_by_text("no pressure").click()
     expect(page.get_by_text("MemoryPressure")).to_be_visible()
 
 
