@@ -95,7 +95,7 @@ def test_a_command_that_fails_ends_the_story(tmp_path: Path) -> None:
 def test_a_text_that_is_no_story(tmp_path: Path) -> None:
     refused = demo(tmp_path, changed(tmp_path, "$ kubectl", "$ rm"))
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert refused.stderr.endswith("only kubectl is run: `$ kubectl …`\n")
+    assert refused.stderr.endswith("only kubectl is run, and programs beside it: `$ kubectl …`, `$ python FILE &`\n")
     assert refused.stderr.count("\n") == 1
 
 

@@ -1,7 +1,7 @@
 """Every example does what its README says: accepted with its gate, and refused, or not, without it.
 
-The READMEs are read by machine: the rows `gate`, `run`, `findings` and `with the gate off` of their table, and their
-links.
+The READMEs are read by machine: the rows `gate`, `run`, `test`, `findings` and `with the gate off` of their table, and
+their links.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFUSALS = {"unreadable", "not-an-object", "unserved-version", "unknown-field", 
 
 def facts_of(folder: str) -> dict[str, str]:
     text = (EXAMPLES / folder / "README.md").read_text(encoding="utf-8")
-    return dict(re.findall(r"^\| (gate|run|findings|with the gate off) \| (.+) \|$", text, re.MULTILINE))
+    return dict(re.findall(r"^\| (gate|run|test|findings|with the gate off) \| (.+) \|$", text, re.MULTILINE))
 
 
 def gates_of(folder: str) -> list[str]:
@@ -59,6 +59,15 @@ def test_an_example_is_accepted_with_its_gate_and_has_the_findings_it_names(fold
     found = {finding["rule"] for finding in findings_of(*command[1:])}
     assert not found & REFUSALS
     assert found == set(re.findall(r"\[`([a-z-]+)`\]", kind["findings"]))
+
+
+@pytest.mark.parametrize("folder", [folder for folder in FOLDERS if (EXAMPLES / folder / "cases.yaml").exists()])
+def test_the_policies_of_an_example_pass_their_cases(folder: str) -> None:
+    [command] = re.findall(r"`(moorage policy test .+?)`", facts_of(folder)["test"])
+    judged = forked_moorage([*shlex.split(command)[1:], "--output", "json"], cwd=ROOT)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+    [suite] = json.loads(judged.stdout)["suites"]
+    assert len(suite["cases"]) > 3
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -131,7 +131,8 @@ def _signals(handler: Callable[[int, FrameType | None], None] | signal.Handlers)
 OLDEST = (1, 27)
 _OLDEST_TEXT = f"{OLDEST[0]}.{OLDEST[1]}"
 _SECONDS = 60
-_KEPT = ("PATH", "TMPDIR", "LANG", "SYSTEMROOT")
+#: What commands and programs of a story are given of the machine's environment.
+KEPT_VARIABLES = ("PATH", "TMPDIR", "LANG", "SYSTEMROOT")
 
 
 class NoKubectl(Exception):
@@ -163,7 +164,7 @@ class Kubectl:
 
     def __init__(self, program: str, kubeconfig: Path, home: Path, folder: Path) -> None:
         self._program, self._folder = program, folder
-        kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+        kept = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
         self._environment = {**kept, "HOME": str(home), "KUBECONFIG": str(kubeconfig), "KUBECTL_KUBERC": "false"}
 
     def run(self, words: list[str], stdin: str = "") -> KubectlResult:

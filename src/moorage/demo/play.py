@@ -7,6 +7,7 @@ import re
 import textwrap
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 from moorage.demo.story import KubectlResult, Sight, Story, StoryStep
@@ -85,6 +86,8 @@ def _plain(pattern: str) -> str:
 
 #: Runs what follows `kubectl` on a command line.
 RunKubectl = Callable[[list[str]], KubectlResult]
+#: Starts the program that follows `python`; what is returned tells what it has printed so far.
+StartProgram = Callable[[list[str]], Callable[[], KubectlResult]]
 
 _FIRST_PAUSE, _MAX_PAUSE_LENGTH = 0.1, 0.8
 _WIDTH = 100
@@ -123,7 +126,7 @@ class Screen:
     def failed(self, number: int, step: StoryStep, missing: list[str]) -> None:
         for outcome in missing:
             self._write(self._in(_RED, f"  ✗ {outcome}"))
-        waited = f" within {step.seconds} s" if step.only_looks else ""
+        waited = f" within {step.seconds} s" if step.waits else ""
         self._write(self._in(_RED, f"Step {number} (line {step.line} of the story) did not come out{waited}."))
 
     def ending(self, story: Story) -> None:
@@ -142,6 +145,7 @@ class Screen:
 def play(
     story: Story,
     kubectl: RunKubectl,
+    start: StartProgram,
     screen: Screen,
     check_alive: Callable[[], None],
     pause: Callable[[], None] | None = None,
@@ -152,7 +156,8 @@ def play(
         if pause is not None:
             screen.expect(step)
             pause()
-        ran, missing = _take(step, kubectl, check_alive)
+        look = start(step.words) if step.starts_program else partial(kubectl, step.words)
+        ran, missing = _take(step, look, check_alive)
         screen.ran(step, ran)
         if missing:
             screen.failed(number, step, missing)
@@ -161,15 +166,17 @@ def play(
     return True
 
 
-def _take(step: StoryStep, kubectl: RunKubectl, check_alive: Callable[[], None]) -> tuple[KubectlResult, list[str]]:
+def _take(
+    step: StoryStep, look: Callable[[], KubectlResult], check_alive: Callable[[], None]
+) -> tuple[KubectlResult, list[str]]:
     deadline = time.monotonic() + step.seconds
     wait = _FIRST_PAUSE
     while True:
-        ran = kubectl(step.words)
+        ran = look()
         missing = what_is_missing(step, ran)
         if missing:
             check_alive()
-        if not missing or not step.only_looks or time.monotonic() > deadline:
+        if not missing or not step.waits or time.monotonic() > deadline:
             return ran, missing
         time.sleep(wait)
         wait = min(wait * 1.5, _MAX_PAUSE_LENGTH)

@@ -20,7 +20,8 @@ A `story.md` is Markdown that reads well by itself:
     - within 20 s
 
 The list is what must become true of the command's output; patterns are looked for in each line. A command that only
-looks (`kubectl get`) is repeated until it is, any other runs once.
+looks (`kubectl get`) is repeated until it is, any other runs once. `$ python webhook.py &` starts a program of the
+story's folder, which runs until the story ends; what it prints is its output.
 """
 
 import re
@@ -40,6 +41,7 @@ _HEADER = re.compile(r"(Document|Gates): *(.*)")
 _SHOWS = re.compile(r"(shows|does not show) `([^`]+)`(?: (once|\d+ times))?")
 _WITHIN = re.compile(r"within (\d+) s")
 _FENCE, _END_OF_FENCE, _PROMPT = "```console", "```", "$ "
+_KUBECTL, _PYTHON, _IN_BACKGROUND = "kubectl", "python", "&"
 
 
 class KubectlResult(NamedTuple):
@@ -75,7 +77,7 @@ class StoryStep(NamedTuple):
     """One command, and what must come of it."""
 
     say: str
-    command: str  # as it is typed, with `kubectl` in front
+    command: str  # as it is typed, with `kubectl` or `python` in front
     line: int
     sights: tuple[Sight, ...] = ()
     fails: bool = False
@@ -83,12 +85,26 @@ class StoryStep(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """What follows `kubectl`."""
-        return shlex.split(self.command)[1:]
+        """What follows `kubectl`, or `python` up to `&`."""
+        words = shlex.split(self.command)
+        return words[1:-1] if self.starts_program else words[1:]
+
+    @property
+    def starts_program(self) -> bool:
+        return _starts_program(shlex.split(self.command))
 
     @property
     def only_looks(self) -> bool:
-        return self.words[0] == "get"
+        return not self.starts_program and self.words[0] == "get"
+
+    @property
+    def waits(self) -> bool:
+        """Whether its outcomes may take time: a command that can be repeated, or a program that goes on."""
+        return self.only_looks or self.starts_program
+
+
+def _starts_program(words: list[str]) -> bool:
+    return len(words) > 2 and words[0] == _PYTHON and words[-1] == _IN_BACKGROUND
 
 
 class Story(NamedTuple):
@@ -162,8 +178,8 @@ class _Reader:
             words = shlex.split(step.command)
         except ValueError as error:
             raise self._error(f"{step.command}: {error}") from None
-        if len(words) < 2 or words[0] != "kubectl":
-            raise self._error("only kubectl is run: `$ kubectl …`")
+        if (len(words) < 2 or words[0] != _KUBECTL) and not _starts_program(words):
+            raise self._error("only kubectl is run, and programs beside it: `$ kubectl …`, `$ python FILE &`")
         if self._next() != _END_OF_FENCE:
             raise self._error("there is one command to a step, in one line")
         self._said = []

@@ -1,5 +1,7 @@
 """How a story is played and shown, with a kubectl that says what it is told to."""
 
+from collections.abc import Callable
+
 from moorage.demo.play import Screen, play
 from moorage.demo.story import KubectlResult, Story, read_story
 
@@ -41,6 +43,10 @@ class Scripted:
         self.asked.append(words)
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
+    def start(self, words: list[str]) -> Callable[[], KubectlResult]:
+        self.asked.append(["python", *words])
+        return lambda: self.run([])
+
 
 def nothing() -> None:
     pass
@@ -51,7 +57,7 @@ def played(kubectl: Scripted, *, coloured: bool = False) -> tuple[bool, list[str
     screen = Screen(shown.append, coloured=coloured)
     story: Story = read_story("one", TEXT, "story.md")
     screen.opening(story, "/folder", "/bin/kubectl")
-    held = play(story, kubectl.run, screen, nothing, lambda: shown.append("PAUSE"))
+    held = play(story, kubectl.run, kubectl.start, screen, nothing, lambda: shown.append("PAUSE"))
     if held:
         screen.ending(story)
     return held, shown
@@ -119,3 +125,11 @@ def test_colours() -> None:
     assert "\x1b[1mTitle\\x1b[2J\x1b[0m (KEP-1)" in shown
     assert '\x1b[32m  ✓ it says "Running"\x1b[0m' in shown
     assert "\x1b[31m  ✗ the command fails, but it succeeded\x1b[0m" in shown
+
+
+def test_a_program_is_started_once_and_its_output_looked_at_until_it_shows_what_it_should() -> None:
+    kubectl = Scripted(KubectlResult(0, ""), KubectlResult(0, "Serving\n"))
+    text = "# T\n```console\n$ python webhook.py &\n```\n- shows `Serving`\n"
+    screen = Screen(list[str]().append, coloured=False)
+    assert play(read_story("one", text, "story.md"), kubectl.run, kubectl.start, screen, nothing)
+    assert kubectl.asked == [["python", "webhook.py"], [], []]

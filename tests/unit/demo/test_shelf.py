@@ -13,7 +13,9 @@ def test_every_example_has_a_story() -> None:
     shelf = default_shelf()
     assert shelf == ROOT / "examples"
     assert story_names(shelf) == sorted(
-        path.name for path in shelf.iterdir() if path.is_dir() and path.name not in ("cluster", "plugin")
+        path.name
+        for path in shelf.iterdir()
+        if path.is_dir() and path.name not in ("cluster", "plugin", "traffic-doubles")
     )
 
 
@@ -30,6 +32,7 @@ def test_files_that_stories_apply_are_there() -> None:
     for found in all_stories(default_shelf()):
         named = [step.words[step.words.index("-f") + 1] for step in found.story.steps if "-f" in step.words]
         assert named
+        named += [step.words[0] for step in found.story.steps if step.starts_program]
         assert [name for name in named if not (found.folder / name).is_file()] == []
 
 

@@ -63,6 +63,13 @@ def test_a_story_is_read() -> None:
     assert (third.say, third.fails) == ("", True)
 
 
+def test_a_program_is_started_and_its_output_awaited() -> None:
+    text = "# T\n```console\n$ python 'web hook.py' --port 1 &\n```\n- shows `Serving`\n"
+    [step] = story(text).steps
+    assert (step.words, step.starts_program, step.waits) == (["web hook.py", "--port", "1"], True, True)
+    assert [step.waits for step in story().steps] == [False, True, False]
+
+
 STEP = "```console\n$ kubectl get pods\n```\n"
 
 
@@ -85,6 +92,8 @@ STEP = "```console\n$ kubectl get pods\n```\n"
         ("# T\n```console\nls\n```\n", "story.md:3: a command is written `$ kubectl …`"),
         ("# T\n```console\n$ rm -r /\n```\n", "story.md:3: only kubectl is run"),
         ("# T\n```console\n$ kubectl\n```\n", "story.md:3: only kubectl is run"),
+        ("# T\n```console\n$ python webhook.py\n```\n", "story.md:3: only kubectl is run, and programs beside it"),
+        ("# T\n```console\n$ python &\n```\n", "story.md:3: only kubectl is run"),
         ("# T\n```console\n$ kubectl get 'a\n```\n", "story.md:3: kubectl get 'a: No closing quotation"),
         ("# T\n```console\n$ kubectl get a\n$ kubectl get b\n```\n", "story.md:4: there is one command to a step"),
         ("# T\n```console", "story.md:2: a command is written"),
