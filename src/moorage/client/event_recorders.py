@@ -135,6 +135,27 @@ class EventCorrelator:
             return []
         return [EventAction(KINDS.EVENT, document, patch)]
 
+    def rewritten(
+        self, now: int, involved: Raw, kind: str, reason: str, message: str, event: str, count: int
+    ) -> EventAction:
+        """Return what writes the one event of a name, or gives it another message."""
+        text = time_text(now // NANOSECONDS)
+        change: Raw = {"message": cut_note(message), "lastTimestamp": text, "count": count}
+        document: Raw = {
+            "apiVersion": KINDS.EVENT.api_version,
+            "kind": KINDS.EVENT.name,
+            "metadata": {"name": event, "namespace": _event_namespace(involved)},
+            "involvedObject": involved,
+            "reason": reason,
+            "source": {"component": self._component, **({"host": self._host} if self._host else {})},
+            "firstTimestamp": text,
+            "type": kind,
+            "reportingComponent": self._component,
+            "reportingInstance": self._host,
+            **change,
+        }
+        return EventAction(KINDS.EVENT, document, change)
+
     def _is_one_of_many(self, now: int, key: tuple[Any, ...], message: str) -> bool:
         """Return whether so many different messages came that they are to be combined."""
         similar = self._similar.recall(key)
@@ -359,3 +380,7 @@ class CountingRecorder:
         """`involved` is an ObjectReference, `kind` is NORMAL or WARNING, `host` the node of a kubelet."""
         for event_action in self._state.report(self._now(), involved, kind, reason, message, annotations, host):
             self._sender.put(event_action)
+
+    def rewrite(self, involved: Raw, kind: str, reason: str, message: str, event: str, count: int) -> None:
+        """Write the one Event of this name, or give it another message. It is not counted with similar ones."""
+        self._sender.put(self._state.rewritten(self._now(), involved, kind, reason, message, event, count))

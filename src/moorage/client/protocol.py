@@ -214,6 +214,10 @@ class Client(Protocol):
 
     async def get(self, kind: Kind, name: str, namespace: str = "") -> Object: ...
 
+    async def read(self, path: str) -> Raw:
+        """Return the document at a path, of a Scale or of a metrics API, with its query."""
+        ...
+
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         """List all pages; `labels` and `fields` are selectors."""
         ...

@@ -3,7 +3,9 @@
 Only preemption asks, and only then are the slots that changed looked at again: placing pods costs nothing more.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from moorage.columns.shape import Shape
 from moorage.columns.slots import NamedArrays, SlotArray
 from moorage.model.go.integers import add64
 
+_SHAPE = attrgetter("shape")
 _FEW = 64
 _FEW_ARRAYS = 64
 _SHARE = 16  # if more than one slot in this many changed, adding up all is quicker
@@ -67,9 +70,9 @@ class PriorityLevels:
             return
         for slot in stale:
             self._clear(slot)
-            for record in self._cluster.pods_on[slot].values():
-                for array, amount in self._load(record.shape):
-                    array.values[slot] = add64(array.values.item(slot), amount)
+            for shape, pods in Counter(map(_SHAPE, self._cluster.pods_on[slot].values())).items():
+                for array, amount in self._load(shape):
+                    array.values[slot] = add64(array.values.item(slot), pods * amount)
 
     def _rebuild(self) -> None:
         self._levels.clear()

@@ -72,14 +72,27 @@ def scored_requests(spec: PodSpec) -> Amounts:
     return _requests(spec, NON_ZERO_DEFAULTS, {})
 
 
+def request_quantities(spec: PodSpec) -> ResourceAmounts:
+    """Return what `pod_requests` does, as quantities."""
+    return _quantities(spec, _NO_DEFAULTS, _pod_level(spec))
+
+
+def has_pod_level_requests(spec: PodSpec) -> bool:
+    return bool(_pod_level(spec))
+
+
 def _requests(spec: PodSpec, defaults: Defaults, pod_level: Mapping[str, Quantity]) -> Amounts:
+    return amounts(_quantities(spec, defaults, pod_level))
+
+
+def _quantities(spec: PodSpec, defaults: Defaults, pod_level: Mapping[str, Quantity]) -> ResourceAmounts:
     total = total_amounts(
         [_container_requests(container, defaults) for container in spec.containers],
         [(container.is_sidecar, _container_requests(container, defaults)) for container in spec.initContainers],
     )
     total.update(pod_level)
     add_amounts(total, spec.overhead)
-    return amounts(total)
+    return total
 
 
 def _pod_level(spec: PodSpec) -> ResourceAmounts:

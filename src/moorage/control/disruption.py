@@ -17,6 +17,7 @@ from moorage.control.framework.controller import Controller
 from moorage.control.framework.pod_tally import PodFacts
 from moorage.control.framework.steps import Steps, finish, in_parts
 from moorage.control.framework.world import World, controller_of
+from moorage.match.label_selector import go_text
 from moorage.model.go.times import seconds_of, time_text
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.meta import LabelSelector
@@ -225,7 +226,7 @@ class DisruptionController(Controller):
             actions.append(warn(budget, "CalculateExpectedPodCountFailed", text))
             return Plan((*actions, *workloads.status_update(budget, failed_status(budget, str(error), now))))
         if expected.unmanaged:
-            text = _UNMANAGED.replace("{selector}", _selector_text(budget.view.spec.selector))
+            text = _UNMANAGED.replace("{selector}", go_text(budget.view.spec.selector))
             actions.append(warn(budget, "UnmanagedPods", text))
         disrupted = disrupted_pods(budget, world, now)
         text = f"Pod was expected by PDB {budget.key} to be deleted but it wasn't"
@@ -278,21 +279,6 @@ _UNMANAGED = (
     "status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these "
     'pods please set ".spec.minAvailable" field of the PDB to an integer value.'
 )
-
-
-def _selector_text(selector: LabelSelector | None) -> str:
-    if selector is None:
-        return "nil"
-    labels = "".join(f"{key}: {value}," for key, value in sorted(selector.matchLabels.items()))
-    expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{requirement.key},Operator:{requirement.operator},"
-        f"Values:[{' '.join(requirement.values)}],}},"
-        for requirement in selector.matchExpressions
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )
 
 
 def _stale_condition(pod: Pod) -> PodCondition | None:

@@ -63,6 +63,12 @@ CONTROLLERS: tuple[Row, ...] = (
         ("DeviceTaintRule",),
     ),
     Row("resourceclaim-controller", "resource_claim.controller", "ResourceClaimController", ("ResourceClaim",)),
+    Row(
+        "horizontal-pod-autoscaler-controller",
+        "pod_autoscaler.controller",
+        "PodAutoscalerController",
+        ("HorizontalPodAutoscaler",),
+    ),
     Row("namespace-controller", "namespace", "NamespaceController"),
     Row("garbage-collector-controller", "garbage", "GarbageCollector"),
     Row("endpoints-controller", "endpoints.endpoints_controller", "EndpointsController"),
@@ -82,6 +88,12 @@ CONTROLLERS: tuple[Row, ...] = (
     Row("certificatesigningrequest-signing-controller", "certificates", "CertificateSigner"),
     Row("certificatesigningrequest-cleaner-controller", "certificates", "CertificateRequestCleaner"),
     Row("root-ca-certificate-publisher-controller", "root_certificates", "RootCertificatePublisher"),
+    Row(
+        "validatingadmissionpolicy-status-controller",
+        "policy_types",
+        "PolicyTypeController",
+        ("ValidatingAdmissionPolicy",),
+    ),
     Row("service-lb-controller", "load_balancers", "LoadBalancerController", only_simulated=True),
 )
 

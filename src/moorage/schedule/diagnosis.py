@@ -117,3 +117,15 @@ class Refusal(msgspec.Struct, frozen=True):
     @property
     def details(self) -> tuple[str, ...]:
         return self.verdict.details
+
+
+def refusals_of(candidates: Candidates, slot: int) -> Iterator[Refusal]:
+    """Yield what every filter that refuses a node says, in the order of the filters, or the rejection of the pod."""
+    if candidates.rejection is not None:
+        plugin, verdict = candidates.rejection
+        yield Refusal(plugin.name, verdict)
+        return
+    for item in candidates.filters:
+        refused = item.plugin.explain(item.prepared.want, candidates.cluster, slot)
+        if refused is not None:
+            yield Refusal(item.plugin.name, refused)

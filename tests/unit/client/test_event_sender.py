@@ -188,3 +188,17 @@ async def test_the_kubelet_recorder_counts(server: _EventServer, sender: EventSe
     recorder.report(POD, NORMAL, "Started", "Started container c")
     await sender.drain(10)
     assert {event["reason"]: event["count"] for event in server.events.values()} == {"Pulled": 3, "Started": 1}
+
+
+async def test_the_one_event_of_a_name_is_created_and_gets_other_messages() -> None:
+    server = _EventServer()
+    async with sending(server) as sender:
+        recorder = CountingRecorder(sender, "attach")
+        for times, text in enumerate(("one node", "two nodes", "ä" * 2000), 1):
+            recorder.rewrite(POD, WARNING, "Waits", text, "web.waits", times)
+        await sender.drain(5)
+    assert server.calls == ["patch", "create", "patch", "patch"]
+    event = server.events["web.waits"]
+    assert (event["count"], event["type"], event["involvedObject"]) == (3, WARNING, POD)
+    assert event["message"].endswith("ä ...")
+    assert len(event["message"].encode()) <= 1024

@@ -49,6 +49,9 @@ class Nobody:
     def report(self, *said: Any) -> None:
         raise AssertionError(said)
 
+    def rewrite(self, *said: Any) -> None:
+        raise AssertionError(said)
+
     def named(self, component: str) -> "Nobody":
         return self
 

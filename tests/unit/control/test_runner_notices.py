@@ -61,6 +61,9 @@ class Recorders:
     def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None:
         self.said.append(f"{self.component}: {reason}")
 
+    def rewrite(self, *event: object) -> None:
+        raise AssertionError(event)
+
 
 async def test_success_is_told_others_are_woken_and_a_clock_that_is_set_does_not_stop_timers() -> None:
     controller, recorder, offset = Labeller(), Recorders(), [0.0]

@@ -39,7 +39,10 @@ class ExecPlugin(NamedTuple):
 
 
 class Access(NamedTuple):
-    """How to reach an API server. Certificates and keys are PEM; `origin` is named in messages."""
+    """How to reach an API server. Certificates and keys are PEM; `origin` is named in messages.
+
+    `context` is the name of the kubeconfig's context; empty without a kubeconfig, as in a pod.
+    """
 
     server: str
     certificate_authority: bytes = b""
@@ -55,6 +58,7 @@ class Access(NamedTuple):
     impersonate: tuple[tuple[str, str], ...] = ()
     namespace: str = "default"
     origin: str = ""
+    context: str = ""
 
 
 def tls_context(access: Access, client_certificate: bytes = b"", client_key: bytes = b"") -> ssl.SSLContext:

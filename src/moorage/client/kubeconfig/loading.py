@@ -244,6 +244,7 @@ def _access(config: _Kubeconfig, wanted: str, files: list[Path]) -> Access:
         impersonate=_impersonation(user),
         namespace=context.text("namespace") or "default",
         origin=origin,
+        context=name,
     )
 
 

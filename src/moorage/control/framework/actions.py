@@ -15,12 +15,17 @@ def _key(namespace: str, name: str) -> str:
 
 
 class Report(NamedTuple):
-    """Record an event about an object."""
+    """Record an event about an object.
+
+    With `event`, the name of one Event, that Event is written, or its message is replaced; `times` is how often it was.
+    """
 
     regarding: Raw
     type: str
     reason: str
     message: str
+    event: str = ""
+    times: int = 1
 
 
 class Create(NamedTuple):
@@ -88,7 +93,20 @@ class Delete(NamedTuple):
         return {"uid": self.uid, "grace_seconds": grace, "propagation": policy, "revision": self.revision}
 
 
-Action = Create | Update | Patch | Delete | Report
+class Evict(NamedTuple):
+    """Evict the pod that has this UID: as `Delete`, but its disruption budgets are asked, and may refuse with 429."""
+
+    namespace: str
+    name: str
+    uid: str
+    report: Report | None = None
+
+    @property
+    def key(self) -> str:
+        return _key(self.namespace, self.name)
+
+
+Action = Create | Update | Patch | Delete | Evict | Report
 
 
 def note(found: Object, reason: str, message: str) -> Report:
@@ -129,13 +147,15 @@ NOTHING = Plan()
 class Question(NamedTuple):
     """A lookup at the API server before deciding: one object, or without a name all objects of a namespace.
 
-    `review` is the JSON of a review instead, which the API server answers.
+    `review` is the JSON of a review instead, which the API server answers. `path` is that of a document instead, of a
+    Scale or of a metrics API: the answer is an object with it, or with the Status of the refusal.
     """
 
     kind: Kind
     namespace: str = ""
     name: str = ""
     review: bytes = b""
+    path: str = ""
 
     @property
     def key(self) -> str:

@@ -8,9 +8,9 @@ pkg/controller.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
-from moorage.client.protocol import Object
+from moorage.client.protocol import Object, Raw
 from moorage.control.framework.actions import Action, Answers, Plan, Question
 from moorage.control.framework.steps import Steps
 from moorage.control.framework.workloads import concerned_owners
@@ -20,7 +20,25 @@ from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import CustomKind, Kind
 from moorage.model.signing_terms import SigningTerms
+from moorage.model.types.extension.admission_policies import ValidatingAdmissionPolicy
 from moorage.telemetry.metrics import Metrics
+
+
+class FieldWarning(Protocol):
+    """What is to be known of a field of an object."""
+
+    @property
+    def field(self) -> str: ...
+    @property
+    def warning(self) -> str: ...
+
+
+class CheckPolicy(Protocol):
+    """Checks the types of a policy's expressions, where these definitions add kinds, up to a length of expressions."""
+
+    def __call__(
+        self, policy: ValidatingAdmissionPolicy, definitions: Iterable[Raw], longest: int, /
+    ) -> Steps[Sequence[FieldWarning]]: ...
 
 
 class ControllerContext(NamedTuple):
@@ -30,6 +48,7 @@ class ControllerContext(NamedTuple):
     evaluates expensive expressions. `root_authority` is the authority of the API server's certificate, in PEM.
     `sign_certificate` returns a certificate in PEM, signed by the authority of clients; `sign_token` a token for a
     Secret of a service account: its namespace, the account's name and UID, the Secret's name. Absent, none is made.
+    `check_policy` is what the status of admission policies tells of.
     """
 
     gates: GateSet
@@ -40,6 +59,7 @@ class ControllerContext(NamedTuple):
     root_authority: str = ""
     sign_certificate: Callable[[SigningTerms], bytes] | None = None
     sign_token: Callable[[str, str, str, str], str] | None = None
+    check_policy: CheckPolicy | None = None
 
 
 class Controller(ABC):
@@ -99,6 +119,10 @@ class Controller(ABC):
 
     def questions(self, key: str, world: World, now: float) -> Sequence[Question]:
         """Return what must be looked up at the API server first, because the caches may be behind."""
+        return ()
+
+    def further_questions(self, key: str, world: World, answers: Answers, now: float) -> Sequence[Question]:
+        """Return what must be looked up besides, as the answers show. Asked again until there is nothing."""
         return ()
 
     def decide(self, key: str, world: World, answers: Answers, now: float) -> Plan:

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from time import perf_counter
 from types import MappingProxyType
 from typing import Protocol
 
@@ -20,11 +21,11 @@ import msgspec
 from moorage.client.informer import Delta, Informer
 from moorage.client.lease_fence import LeaseRanOut
 from moorage.client.protocol import Client, NotSent, Object, Unreachable
-from moorage.control.framework.actions import Action, Create, Delete, Patch, Plan, Question, Report, Update
+from moorage.control.framework.actions import Action, Create, Delete, Evict, Patch, Plan, Question, Report, Update
 from moorage.control.framework.controller import Controller
 from moorage.control.framework.custom_kinds import CustomInformers
 from moorage.control.framework.pending_writes import Expectations, UncertainWrites, find
-from moorage.control.framework.steps import take_turns
+from moorage.control.framework.steps import SLICE_SECONDS, take_turns
 from moorage.control.framework.work_queue import ControllerMetrics, WorkQueue
 from moorage.control.framework.world import World
 from moorage.match.evaluation.accounts import Undecided
@@ -50,9 +51,13 @@ def loop_time() -> float:
 
 
 class Recorder(Protocol):
-    """Where events go. `named` returns a recorder for another reporting component."""
+    """Where events go. `rewrite` writes the one Event of a name; `named` returns a recorder for another component."""
 
     def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None: ...
+
+    def rewrite(
+        self, involved: dict[str, object], kind: str, reason: str, message: str, event: str, count: int
+    ) -> None: ...
 
     def named(self, component: str) -> "Recorder": ...
 
@@ -142,7 +147,8 @@ class Runner:
 
     @operation(_reconcile)
     async def _work(self) -> None:
-        """Reconcile one key after another until none is ready."""
+        """Reconcile one key after another until none is ready; other tasks work every two milliseconds."""
+        until = perf_counter() + SLICE_SECONDS
         while (key := self.queue.pop(loop_time())) is not None:
             began = loop_time()
             self._waited.observe(self.queue.waited(key, began))
@@ -154,6 +160,9 @@ class Runner:
             finally:
                 self._worked.observe(loop_time() - began)
                 self.queue.done(key)
+            if perf_counter() >= until:
+                await asyncio.sleep(0)
+                until = perf_counter() + SLICE_SECONDS
 
     async def _reconcile(self, key: str) -> None:
         if key in self._uncertain and not await self._resolve_uncertain(key):
@@ -193,7 +202,11 @@ class Runner:
         if not questions:
             return await take_turns(self.controller.steps(key, self._world, now))
         try:
-            answers = {question: await self._look_up(question) for question in questions}
+            answers: dict[Question, Sequence[Object]] = {}
+            while questions:
+                for question in questions:
+                    answers[question] = await self._look_up(question)
+                questions = self.controller.further_questions(key, self._world, answers, self._clock())
         except (ApiError, Unreachable) as error:
             _LOG.warning("Looking something up failed", controller=self.controller.name, key=key, err=str(error))
             self._note_unreached(key, error)
@@ -201,7 +214,13 @@ class Runner:
         return await take_turns(self.controller.decide_in_steps(key, self._world, answers, self._clock()))
 
     async def _look_up(self, question: Question) -> Sequence[Object]:
-        kind, namespace, name, review = question
+        kind, namespace, name, review, path = question
+        if path:
+            try:
+                document = await self._client.read(path)
+            except ApiError as error:
+                document = error.status
+            return (Object(kind, question.key, 0, raw=document),)
         if review:
             return (await self._client.create(kind, msgspec.json.decode(review)),)
         if not name:
@@ -283,14 +302,21 @@ class Runner:
         return True
 
     def _report(self, report: Report, name: str = "") -> None:
+        if report.event:
+            self._recorder.rewrite(*report)
+            return
         message = report.message.replace("{name}", name) if name else report.message
         self._recorder.report(report.regarding, report.type, report.reason, message)
 
     async def _request(self, key: str, action: Action) -> None:
         client = self._client
-        if isinstance(action, Delete):
-            await client.delete(action.kind, action.name, action.namespace, **action.demands)
-            self._expectations.expect_deletion(key, action.kind, action.key, action.uid, loop_time())
+        if isinstance(action, Delete | Evict):
+            kind = KINDS.POD if isinstance(action, Evict) else action.kind
+            if isinstance(action, Evict):
+                await client.evict(action.namespace, action.name, action.uid)
+            else:
+                await client.delete(kind, action.name, action.namespace, **action.demands)
+            self._expectations.expect_deletion(key, kind, action.key, action.uid, loop_time())
             if action.report is not None:
                 self._report(action.report)
             return
@@ -311,7 +337,7 @@ class Runner:
 
     def _refused(self, key: str, action: Action, error: ApiError, refusals: list[Action] | None) -> bool:
         """Ask the controller what to do about a refusal. Deleting what is gone already counts as done."""
-        if isinstance(action, Delete) and error.code == 404:
+        if isinstance(action, Delete | Evict) and error.code == 404:
             return True
         self._refusals.inc()
         if refusals is not None:

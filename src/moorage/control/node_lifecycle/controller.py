@@ -23,7 +23,17 @@ from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.node import Node, NodeCondition
 from moorage.model.types.pod import Pod
 from moorage.model.well_known.labels import ARCH, BETA_REGION, BETA_ZONE, OS, REGION, ZONE
-from moorage.model.well_known.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, UNREACHABLE, UNSCHEDULABLE
+from moorage.model.well_known.taints import (
+    DISK_PRESSURE,
+    MEMORY_PRESSURE,
+    NETWORK_UNAVAILABLE,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    NOT_READY,
+    PID_PRESSURE,
+    UNREACHABLE,
+    UNSCHEDULABLE,
+)
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics
 
@@ -33,10 +43,10 @@ READY = "Ready"
 _TAINT_OF = {
     (READY, FALSE): NOT_READY,
     (READY, UNKNOWN): UNREACHABLE,
-    ("MemoryPressure", TRUE): "node.kubernetes.io/memory-pressure",
-    ("DiskPressure", TRUE): "node.kubernetes.io/disk-pressure",
-    ("NetworkUnavailable", TRUE): "node.kubernetes.io/network-unavailable",
-    ("PIDPressure", TRUE): "node.kubernetes.io/pid-pressure",
+    ("MemoryPressure", TRUE): MEMORY_PRESSURE,
+    ("DiskPressure", TRUE): DISK_PRESSURE,
+    ("NetworkUnavailable", TRUE): NETWORK_UNAVAILABLE,
+    ("PIDPressure", TRUE): PID_PRESSURE,
 }
 _KEPT_FROM_CONDITIONS = frozenset({*_TAINT_OF.values(), UNSCHEDULABLE})
 #: Conditions that the kubelet reports, which become Unknown when it is silent.

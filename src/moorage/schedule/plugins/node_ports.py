@@ -46,7 +46,7 @@ class NodePorts(Plugin[_Want]):
         return mask
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
-        taken = [port for port in want if _is_taken(port, cluster, slot)]
+        taken = [port for port in want if is_taken(port, cluster, slot)]
         return unschedulable(REASON, *(_described(port, cluster, slot) for port in taken)) if taken else None
 
 
@@ -57,7 +57,8 @@ def collides(address: str, used: Collection[str]) -> bool:
     return EVERY_ADDRESS in used or address in used
 
 
-def _is_taken(port: HostPort, cluster: Cluster, slot: int) -> bool:
+def is_taken(port: HostPort, cluster: Cluster, slot: int) -> bool:
+    """Return whether a pod on the node has the port."""
     address, protocol, number = port
     users = cluster.port_users.get((protocol, number))
     return users is not None and slot in users and collides(address, users[slot])

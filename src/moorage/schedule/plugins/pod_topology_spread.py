@@ -272,7 +272,7 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
         want.catch_up(cluster)
         reason, details = "", []
         for number, (constraint, domain) in enumerate(zip(want.constraints.hard, want.hard, strict=True), 1):
-            detail = _complaint(constraint, domain, slot)
+            detail = complaint(constraint, domain, slot)
             if detail is not None:
                 missing = domain.column.codes[slot] == ABSENT
                 reason = reason or (LABEL_REASON if missing else SKEW_REASON)
@@ -283,13 +283,20 @@ class PodTopologySpread(WidePlugin[SpreadWant]):
         return Verdict(code, (reason,), tuple(details))
 
 
-def _complaint(constraint: Constraint, domain: BalancedDomains, slot: int) -> str | None:
+def skew_at(constraint: Constraint, domain: BalancedDomains, slot: int) -> int:
+    """Return how many pods a node's domain would have more than the emptiest one, with the pod in it."""
+    pods = int(domain.counts[int(domain.column.codes[slot])])
+    return pods + int(constraint.itself) - domain.fewest(constraint.min_domains)
+
+
+def complaint(constraint: Constraint, domain: BalancedDomains, slot: int) -> str | None:
+    """Return why a constraint refuses a node; None if it does not."""
     code = int(domain.column.codes[slot])
     if code == ABSENT:
         return f"the node has no label {shown(constraint.key)}"
-    pods, itself, fewest = int(domain.counts[code]), int(constraint.itself), domain.fewest(constraint.min_domains)
-    if pods + itself - fewest <= constraint.max_skew:
+    if skew_at(constraint, domain, slot) <= constraint.max_skew:
         return None
+    pods, itself, fewest = int(domain.counts[code]), int(constraint.itself), domain.fewest(constraint.min_domains)
     place = f"{shown(constraint.key)}={shown(domain.column.values.values[code] or '')}"
     few = domain.domains < constraint.min_domains
     why = f"; the fewest count as 0 because there are {domain.domains} of {constraint.min_domains} minDomains"

@@ -60,6 +60,7 @@ def test_everything_that_a_kubeconfig_can_say(tmp_path: Path) -> None:
         impersonate=(("Impersonate-User", "somebody"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b")),
         namespace="work",
         origin=f"{path}, context here",
+        context="here",
     )
 
 

@@ -21,6 +21,8 @@ class Nobody:
 
     def report(self, involved: dict[str, object], kind: str, reason: str, message: str) -> None: ...
 
+    def rewrite(self, *event: object) -> None: ...
+
     def named(self, component: str) -> "Nobody":
         return self
 

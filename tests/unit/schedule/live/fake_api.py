@@ -14,7 +14,7 @@ from moorage.client.protocol import EventType, Listing, Object, PatchType, Raw, 
 from moorage.model import api_error
 from moorage.model.api_error import ApiError, stale
 from moorage.model.kinds import KINDS, Kind
-from moorage.serve.patch.json_patch import apply_merge_patch
+from moorage.model.patch.json_patch import apply_merge_patch
 
 
 class Fate(Enum):
@@ -128,6 +128,9 @@ class FakeApi:
         if found is None:
             raise api_error.not_found(facts, key.rpartition("/")[2])
         return found
+
+    async def read(self, path: str) -> Raw:
+        raise AssertionError("no scheduler reads a Scale or metrics")
 
     async def list_all(self, facts: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         await asyncio.sleep(0)

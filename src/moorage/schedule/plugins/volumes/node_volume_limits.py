@@ -5,6 +5,9 @@ counted again. Kubernetes: pkg/scheduler/framework/plugins/nodevolumelimits.
 Differs: volumes are counted as pods come and go; the detail has the inequality.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,6 +43,28 @@ def _had_volumes(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> b
     """Return whether a deleted pod may have detached volumes."""
     pod = event.old
     return bool(pod.spec.volumes) and bool(claims_of(pod) or inline_attachables(pod.spec))
+
+
+class Excess(NamedTuple):
+    """A driver of which a node cannot attach the new volumes."""
+
+    driver: str
+    attached: int
+    new: int
+    limit: int
+
+
+def exceeded(want: _Want, cluster: Cluster, slot: int) -> Iterator[Excess]:
+    """Yield the drivers of which a node would have more volumes than it may."""
+    attachments = cluster.storage.attachments
+    for driver, handles in want.by_driver.items():
+        limit = int(attachments.limits(driver)[slot])
+        if limit == NO_LIMIT:
+            continue
+        new = _new_volumes_at(driver, handles, cluster, slot)
+        attached = int(attachments.counts(driver)[slot])
+        if new and attached + new > limit:
+            yield Excess(driver, attached, new, limit)
 
 
 class NodeVolumeLimits(Plugin[_Want]):
@@ -78,21 +103,11 @@ class NodeVolumeLimits(Plugin[_Want]):
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         if want.missing:
             return unresolvable(want.missing)
-        details = self._too_many(want, cluster, slot)
+        details = [
+            f"{one.driver}: {one.attached} attached + {one.new} <= {one.limit} is false"
+            for one in exceeded(want, cluster, slot)
+        ]
         return unschedulable(TOO_MANY_VOLUMES, *details) if details else None
-
-    def _too_many(self, want: _Want, cluster: Cluster, slot: int) -> list[str]:
-        attachments = cluster.storage.attachments
-        details = []
-        for driver, handles in want.by_driver.items():
-            limit = int(attachments.limits(driver)[slot])
-            if limit == NO_LIMIT:
-                continue
-            new = _new_volumes_at(driver, handles, cluster, slot)
-            attached = int(attachments.counts(driver)[slot])
-            if new and attached + new > limit:
-                details.append(f"{driver}: {attached} attached + {new} <= {limit} is false")
-        return details
 
 
 def _new_volumes(driver: str, handles: _Handles, cluster: Cluster) -> NDArray[np.int64]:

@@ -4,6 +4,8 @@ A node with any zone or region label has to have, for each such label of each bo
 Kubernetes: pkg/scheduler/framework/plugins/volumezone. Differs: evaluated once per distinct label value.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
+
 import msgspec
 import numpy as np
 
@@ -78,13 +80,19 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
         if not any(label in labels for label in TOPOLOGY_LABELS):
             return None
         details = []
-        for topology in want:
-            value = labels.get(topology.key, labels.get(_TODAYS.get(topology.key, topology.key)))
-            if value not in topology.values:
-                has = "is not there" if value is None else f'"{value}"'
-                allowed = ", ".join(sorted(topology.values))
-                details.append(f'volume "{topology.volume}": label "{topology.key}" {has} in [{allowed}] is false')
+        for topology, value in elsewhere(want, labels):
+            has = "is not there" if value is None else f'"{value}"'
+            allowed = ", ".join(sorted(topology.values))
+            details.append(f'volume "{topology.volume}": label "{topology.key}" {has} in [{allowed}] is false')
         return unresolvable(CONFLICT, *details) if details else None
+
+
+def elsewhere(want: Iterable[Topology], labels: Mapping[str, str]) -> Iterator[tuple[Topology, str | None]]:
+    """Yield the labels of volumes that a node does not have, each with the node's value."""
+    for topology in want:
+        value = labels.get(topology.key, labels.get(_TODAYS.get(topology.key, topology.key)))
+        if value not in topology.values:
+            yield topology, value
 
 
 def topologies_of(volume: PersistentVolume) -> list[Topology]:
