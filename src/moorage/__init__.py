@@ -6,6 +6,7 @@ imported when they are first used, so that `import moorage` itself costs next to
 
 TYPE_CHECKING = False  # as in typing, which takes 10 ms to import
 if TYPE_CHECKING:
+    from moorage import capacity as capacity
     from moorage import cel as cel
     from moorage import testing as testing
     from moorage.library.checking import LintReport, Tolerance, admit, lint, tolerates
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from moorage.library.manifests import MoorageError
     from moorage.library.planning import Plan, explain, plan
 
-__version__ = "0.10.0"
+__version__ = "0.14.0"
 
 __all__ = [
     "Cluster",
@@ -40,7 +41,7 @@ _HOMES = {
     "tolerates": "moorage.library.checking",
 }
 #: Public modules. `admit`, `lint` and `plan` are packages that can be called, see `callable_package`.
-_MODULES = frozenset({"admit", "cel", "lint", "plan", "testing"})
+_MODULES = frozenset({"admit", "capacity", "cel", "lint", "plan", "testing"})
 
 
 if not TYPE_CHECKING:  # for type checkers every name would exist

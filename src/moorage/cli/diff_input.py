@@ -25,19 +25,17 @@ LIVE = "live"
 #: The options that change the cluster of a plan.
 CHANGES = (
     *("--change", "--taint", "--untaint", "--label", "--drain", "--remove", "--cordon", "--scale", "--upgrade"),
-    *("--add-nodes", "--like"),
+    *("--evict", "--add-nodes", "--like"),
 )
 
 
-def check_sides(sides: tuple[str, str], kubeconfig: str | None, form: str) -> None:
+def check_sides(sides: tuple[str, str], kubeconfig: str | None) -> None:
     """Raise UsageError for sides that cannot be compared, and for options that have no place beside --diff."""
     old, new = sides
     if new == LIVE:
         raise click.UsageError("--diff: only OLD can be the live cluster; NEW is applied to it. A file is ./live.")
     if old == LIVE and kubeconfig is None:
         raise click.UsageError("--diff live needs a cluster: --kubeconfig, --context or $KUBECONFIG.")
-    if form == "html":
-        raise click.UsageError("--diff has no page: --output text, markdown, json or yaml.")
     if given := given_options(*CHANGES, "--gates-before", "--gates-after"):
         raise click.UsageError(f"--diff compares two inputs: {', '.join(given)} cannot be given with it.")
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from moorage.lint.report.printable import visible_length
 from moorage.model.gates import GATES, Component
+from moorage.plan.gates.kep_states import KepState, kep_lines
 from moorage.plan.report.terminal import BOLD, DIM, GREEN, YELLOW, TerminalLines
 
 #: By gate and component: whether it is on; None if it is not known.
@@ -41,6 +42,14 @@ class GateTable(TerminalLines):
                 named = [f"{head} {self._mark(cell)}" for head, cell in zip(heads.values(), cells, strict=True)]
                 lines += [gate, *self._packed([stage, *named])]
         return [*lines, "", *self._legend(heads, rows)]
+
+    def keps(self, states: Sequence[KepState]) -> list[str]:
+        """Print how a cluster has each KEP that attach brings."""
+        lines: list[str] = []
+        for head, why in kep_lines(states):
+            lines += self._wrapped("", 2, head, BOLD if why else DIM)
+            lines += self._wrapped("  ", 2, why) if why else ()
+        return ["", *lines] if lines else []
 
     def _heads(self, values: Values) -> dict[str, str]:
         """Return the components, each with a short name; those that Kubernetes has not are numbered."""

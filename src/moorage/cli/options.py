@@ -226,16 +226,21 @@ class ProcessMaker(NamedTuple):
     component: str
 
 
-def component_options(component: str, *, metrics_port: int, elects: bool = True) -> Callable[[Command], Command]:
-    """Add the options of every component process; the command is given `process`, which makes it, and `gates`."""
+def component_options(
+    component: str, *, metrics_port: int, elects: bool = True, has_gates: bool = True, namespace: str = "kube-system"
+) -> Callable[[Command], Command]:
+    """Add the options of every component process; the command is given `process`, which makes it, and `gates`.
+
+    The Lease is in this namespace by default; if it is empty, the command has to choose one.
+    """
 
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
         def command(
             *,
-            gates: tuple[str, ...],
             kubeconfig: str,
             wait: str,
+            gates: tuple[str, ...] = (),
             context: str,
             bind_address: str,
             metrics_port: int,
@@ -260,7 +265,9 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
 
             seconds = duration_of("--wait-for-kubeconfig", wait)
             maker = ProcessMaker(process, kubeconfig, seconds, component)
-            return function(process=maker, gates=parsed_gates(gates), **own)
+            if has_gates:
+                own["gates"] = parsed_gates(gates)
+            return function(process=maker, **own)
 
         served = click.option(
             "--metrics-port",
@@ -271,9 +278,9 @@ def component_options(component: str, *, metrics_port: int, elects: bool = True)
         )
         decorated = log_options(command)
         added: list[Callable[[Command], Command]] = [served, bind_address_option]
-        for option in (*added, *(_election_options(component) if elects else ())):
+        for option in (*added, *(_election_options(component, namespace) if elects else ())):
             decorated = option(decorated)
-        return kubeconfig_option(_wait_option(context_option(gates_option(decorated))))
+        return kubeconfig_option(_wait_option(context_option(gates_option(decorated) if has_gates else decorated)))
 
     return decorate
 
@@ -293,16 +300,17 @@ def election_time_options(function: Command) -> Command:
     return function
 
 
-def _election_options(lease_name: str) -> tuple[Callable[[Command], Command], ...]:
+def _election_options(lease_name: str, namespace: str) -> tuple[Callable[[Command], Command], ...]:
     """Whether and how a component leads by Lease; the last is the first in the help."""
+    where = "The Lease's namespace." if namespace else "The Lease's namespace.  [default: --namespace]"
     values = (
-        ("resource-namespace", "lease_namespace", "kube-system", "The Lease's namespace."),
+        ("resource-namespace", "lease_namespace", namespace, where),
         ("resource-name", "lease_name", lease_name, "The Lease's name."),
         *_ELECTION_TIMES,
     )
     return (
         *(
-            click.option(f"--leader-elect-{name}", parameter, default=default, show_default=True, help=text)
+            click.option(f"--leader-elect-{name}", parameter, default=default, show_default=bool(default), help=text)
             for name, parameter, default, text in values
         ),
         click.option(

@@ -81,20 +81,22 @@ def make_planner(
     only: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     *,
     applies: bool = False,
+    reads_pools: bool = False,
 ) -> Planner:
     """Return a planner with the cluster of --kubeconfig, if there is one, and its gates. Raises UsageError.
 
     `only` are the options of single components, such as `kubelet_feature_gates`. What manifests are read by that the
-    command `applies` is read from the cluster, too.
+    command `applies` is read from the cluster, too, and with `reads_pools` the pools of its autoscaler.
     """
     from moorage.plan.input.configured import configured_planner
     from moorage.plan.input.live_cluster import DEFINITIONS
+    from moorage.plan.input.live_pools import POOL_KINDS
 
     parsed_gates(gates)
     gates_of_components(gates, only)
     if kubeconfig is None and endpoints:
         raise click.UsageError("--scrape needs a cluster: --kubeconfig, --context or $KUBECONFIG.")
-    more = DEFINITIONS if applies else ()
+    more = (*(DEFINITIONS if applies else ()), *(POOL_KINDS if reads_pools else ()))
     live = live_input(kubeconfig, context, endpoints, more) if kubeconfig is not None else None
     return configured_planner(
         gate_settings(gates),
@@ -233,7 +235,10 @@ def refuse_empty(inventory: Inventory, paths: Sequence[str], *, allows_empty: bo
     for fault in faults:
         say(fault)
     if faults:
-        say(f"input without a Kubernetes object is an error; {ALLOW_EMPTY}")
+        context = click.get_current_context(silent=True)
+        options = [name for one in context.command.params for name in one.opts] if context is not None else []
+        hint = f"; {ALLOW_EMPTY}" if ALLOW_EMPTY.split()[0] in options else ""
+        say(f"input without a Kubernetes object is an error{hint}")
         raise click.exceptions.Exit(_EMPTY_INPUT)
 
 

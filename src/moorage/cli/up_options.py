@@ -114,6 +114,8 @@ def _settings(
         "devices": read_devices(tuple(values["devices"]), texts),
         "controllers": chosen_controllers(values["controllers"]),
         "plugins": chosen_plugins(values["plugins"]),
+        "webhook_services": tuple(filter(None, values["webhook_services"])),
+        "audit_log_path": values["audit_log_path"],
         "etcd": _etcd(values),
         "cert_dir": Path(values["cert_dir"]) if values["cert_dir"] else None,
         "election": times,

@@ -22,6 +22,8 @@ from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.signing_terms import SigningTerms
 from moorage.serve.access.modes import DEFAULT_MODES, WrongModes, read_modes, use_modes
+from moorage.serve.audit.answer_logs import AnswerLogs
+from moorage.serve.audit.audit_log import AuditLog
 from moorage.serve.cluster.api_configuration import configure_api
 from moorage.serve.cluster.bootstrap import bootstrap
 from moorage.serve.cluster.event_expiry import EVENT_SECONDS, EventExpiry
@@ -32,6 +34,7 @@ from moorage.serve.cluster.server_identity import (
     publish_authentication,
     publish_endpoints,
 )
+from moorage.serve.http.messages import AnswerLog
 from moorage.serve.http.server import Server
 from moorage.serve.pki.authentication import ADMIN
 from moorage.serve.pki.certificates import CertificateError, RequestSigner
@@ -52,6 +55,7 @@ from moorage.serve.resources.objects import prefix_of
 from moorage.serve.tokens.keys import TokenKeyError, open_token_keys
 from moorage.serve.tokens.service_accounts import TokenKeys, TokenSettings
 from moorage.serve.verbs.api import Api
+from moorage.serve.webhooks.services import read_webhook_service
 from moorage.store.data_directory import StoreUnusable
 from moorage.store.etcd.settings import EtcdSettings
 from moorage.store.memory import MemoryStore
@@ -104,6 +108,10 @@ class ApiServerSettings(msgspec.Struct, frozen=True):
     event_ttl: float = EVENT_SECONDS
     #: Snapshots of a store in `data_dir` that are taken from time to time.
     snapshot_plan: SnapshotPlan | None = None
+    #: Where the webhooks of Services are: NAMESPACE/NAME=https://HOST[:PORT].
+    webhook_services: tuple[str, ...] = ()
+    #: The file that audit events are written to, `-` for standard output; empty for none.
+    audit_log_path: str = ""
 
     @property
     def pki(self) -> Path | None:
@@ -186,6 +194,9 @@ class ApiServer:
         if not at_once:
             await asyncio.sleep(self._settings.shutdown_delay)
         await self._server.stop(_GRACE_SECONDS)
+        self.api.webhooks.close()
+        if self.api.audit is not None:
+            self.api.audit.close()
         await self.api.store.close()
 
 
@@ -248,7 +259,9 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
             fixed_tokens={credentials.token: ADMIN} if credentials.token else {},
             token_settings=settings.tokens,
             token_keys=_token_keys(settings),
+            webhook_services=dict(map(read_webhook_service, settings.webhook_services)),
         )
+        logs: list[AnswerLog] = [RequestLog(), *_audit_logs(api, settings.audit_log_path)]
         use_modes(api, read_modes(settings.authorization_mode, settings.policy_file), settings.policy_file)
         await api.start()
         phase = Phase()
@@ -259,7 +272,7 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
         server = Server(
             handler,
             gate=gate,
-            request_log=RequestLog(),
+            request_log=AnswerLogs(*logs),
             end_streams=api.end_watches,
             client_gone=api.long_work.abandon,
         )
@@ -283,6 +296,17 @@ async def start_api_server(settings: ApiServerSettings) -> ApiServer:
     url = paths.url = server_url(settings.bind_address, server.port)
     phase.has_started = True
     return ApiServer(api, server, credentials, url, metrics, snapshots, settings, phase, identity, is_new=is_new)
+
+
+def _audit_logs(api: Api, path: str) -> tuple[AuditLog, ...]:
+    """Open the audit log, if there is to be one. Raises CannotStart."""
+    if not path:
+        return ()
+    try:
+        api.audit = AuditLog(path, api.clock)
+    except OSError as error:
+        raise CannotStart(f"cannot write the audit log {path}: {error.strerror or error}") from None
+    return (api.audit,)
 
 
 async def _make_own_objects(

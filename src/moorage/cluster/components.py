@@ -25,6 +25,7 @@ from moorage.client.protocol import Unreachable
 from moorage.client.refusals import RefusalLog
 from moorage.cluster.event_loop import first_failure
 from moorage.cluster.isolated_evaluations import IsolatedEvaluations, add_evaluation_metrics
+from moorage.cluster.policy_checks import check_policy
 from moorage.cluster.signers import NO_SIGNERS, Signers
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import ControllerContext, Row
@@ -256,6 +257,7 @@ class ControllerManagerProcess(ComponentProcess):
             authority,
             signers.certificate,
             signers.token,
+            check_policy,
         )
         recorder = CountingRecorder(self.sender, process.component)
         running = [row.make(context) for row in controllers]

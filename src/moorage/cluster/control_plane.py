@@ -27,6 +27,8 @@ from moorage.cluster.event_loop import first_failure
 from moorage.cluster.ha.layout import HaSettings
 from moorage.cluster.isolated_evaluations import IsolatedEvaluations, add_evaluation_metrics
 from moorage.cluster.kubeconfig_files import KubeconfigPlace
+from moorage.cluster.node_autoscaler import NODE_AUTOSCALER, ensure_rights, make_autoscaler
+from moorage.cluster.policy_checks import check_policy
 from moorage.cluster.settling import settled
 from moorage.cluster.transfer.importing import import_objects, refuse_if_filled
 from moorage.cluster.transfer.manifests import load_manifests
@@ -39,6 +41,7 @@ from moorage.model.gate_skew import Skew, known_values, skews
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.well_known.annotations import DEFAULT_STORAGE_CLASS
+from moorage.plan.autoscaling.attached import Autoscaling
 from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
@@ -108,6 +111,12 @@ class Settings(msgspec.Struct, frozen=True):
     snapshot_plan: SnapshotPlan | None = None
     #: Those of `admission_plugins` that run whatever the controllers are.
     plugins: frozenset[str] = frozenset()
+    #: Where the webhooks of Services are: NAMESPACE/NAME=https://HOST[:PORT].
+    webhook_services: tuple[str, ...] = ()
+    #: The file that audit events are written to, `-` for standard output.
+    audit_log_path: str = ""
+    #: The node autoscaler, with its pools and options.
+    autoscaling: Autoscaling | None = None
 
 
 class AdmissionNeeds(NamedTuple):
@@ -200,6 +209,8 @@ class ControlPlane:
                 etcd=settings.etcd,
                 cert_dir=settings.cert_dir,
                 snapshot_plan=settings.snapshot_plan,
+                webhook_services=settings.webhook_services,
+                audit_log_path=settings.audit_log_path,
             )
         )
         server.snapshots.description = settings.description
@@ -244,7 +255,7 @@ class ControlPlane:
         if settings.simulates:
             components["moorage-kubelet"] = KUBELETS, partial(self._kubelet_parts, server, gates[Component.KUBELET])
         components["kube-scheduler"] = SCHEDULER, partial(self._scheduler_parts, server, gates[Component.SCHEDULER])
-        if chosen(settings.controllers, simulated=settings.simulates):
+        if chosen(settings.controllers, simulated=settings.simulates) or settings.autoscaling is not None:
             controllers = partial(self._controller_parts, server, gates[Component.CONTROLLER_MANAGER])
             components["kube-controller-manager"] = CONTROLLER_MANAGER, controllers
         for lease, (user, make) in components.items():
@@ -319,12 +330,19 @@ class ControlPlane:
             server.authority,
             server.sign_certificate,
             server.api.tokens.issue_for_secret,
+            check_policy,
         )
         controllers = [row.make(context) for row in rows]
         recorder = CountingRecorder(sender, "controller-manager")
         clients = {
             name: LoopbackClient(server.api, "controller-manager", user, fence) for name, user in CONTROLLERS.items()
         }
+        autoscaling = self.settings.autoscaling
+        if autoscaling is not None:
+            await ensure_rights(LoopbackClient(server.api, "moorage-up"))
+            scaler = make_autoscaler(autoscaling, context, self.settings.gates, self.settings.configuration)
+            controllers.append(scaler)
+            clients[scaler.name] = LoopbackClient(server.api, scaler.name, NODE_AUTOSCALER, fence)
         manager = ControllerManager(client, recorder, controllers, metrics, clients=clients)
         return sender.run(), manager.run()
 

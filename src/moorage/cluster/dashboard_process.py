@@ -12,7 +12,7 @@ from moorage.cluster.cannot_start import CannotStart
 from moorage.cluster.ha import tether
 from moorage.cluster.ha.commands import child_environment
 
-_START_SECONDS = 60.0
+_START_SECONDS = 600.0  # it ends by itself where it hears nothing of the cluster
 _STOP_SECONDS = 5.0
 _TOKEN = "?token="
 

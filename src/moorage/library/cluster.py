@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from moorage.library.manifests import Gates, Paths, Texts, as_moorage_errors, ga
 from moorage.library.planning import read_config
 from moorage.model.gates import Component
 from moorage.run.devices.spec import DeviceSpecError, parse_devices
+from moorage.serve.webhooks.services import BadAddress, read_webhook_service
 
 _START_SECONDS, _STOP_SECONDS = 120.0, 60.0
 
@@ -23,8 +24,9 @@ class Cluster:
     `with Cluster() as cluster` runs it on an event loop in a thread of its own, `async with` on the running loop.
     `kubeconfig` and `url` are known inside the block. Nothing is kept unless `data_dir` is given. `load` are paths of
     manifests to apply at the start, `controllers` which controllers run, as `moorage up --controllers` has it,
-    `devices` those of its nodes: `gpu.example.com=8`, or a YAML list. Raises MoorageError for arguments that cannot be
-    read; entering raises it if the cluster cannot start.
+    `devices` those of its nodes: `gpu.example.com=8`, or a YAML list, `webhook_services` where the webhooks of Services
+    are: `{"system/hooks": "https://127.0.0.1:9443"}`. Raises MoorageError for arguments that cannot be read; entering
+    raises it if the cluster cannot start.
     """
 
     def __init__(
@@ -37,12 +39,16 @@ class Cluster:
         config: str | Path | None = None,
         controllers: Texts = ("*",),
         devices: str = "",
+        webhook_services: Mapping[str, str] | None = None,
         bind_address: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
         switched = gates_of(gates)
-        with as_moorage_errors(DeviceSpecError):
+        services = tuple(f"{name}={url}" for name, url in (webhook_services or {}).items())
+        with as_moorage_errors(DeviceSpecError, BadAddress):
             sets = parse_devices(devices)
+            for service in services:
+                read_webhook_service(service)
         self._settings = Settings(
             gates=dict.fromkeys(Component, switched),
             configuration=read_config(config, switched),
@@ -55,6 +61,7 @@ class Cluster:
             manifests=texts_of(load, "load"),
             controllers=texts_of(controllers, "controllers"),
             devices=sets,
+            webhook_services=services,
         )
         self._plane: ControlPlane | None = None
         self._thread: _LoopThread | None = None

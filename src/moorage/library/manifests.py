@@ -29,7 +29,7 @@ def as_moorage_errors(*kinds: type[Exception]) -> Iterator[None]:
         raise MoorageError(str(error)) from error
 
 
-#: One object or many: a path, YAML or JSON text (text has a line end or begins with `{`), or an object as a dict.
+#: One object or many: a path, YAML or JSON text (with a line end, or beginning with `{` or `[`), or a dict.
 Manifest: TypeAlias = str | Path | Mapping[str, Any]
 Manifests: TypeAlias = Manifest | Iterable[Manifest]
 #: Texts: one, or many.
@@ -118,7 +118,7 @@ def named_gates(gates: Gates | None) -> dict[str, bool]:
 
 
 def _is_text(text: str) -> bool:
-    return "\n" in text or text.lstrip().startswith("{")
+    return "\n" in text or text.lstrip().startswith(("{", "["))
 
 
 def _encoded(manifest: Mapping[str, Any]) -> bytes:

@@ -21,6 +21,7 @@ from moorage.library.manifests import (
 )
 from moorage.model.gates import Component, GateSet
 from moorage.plan import node_changes
+from moorage.plan.autoscalers import AutoscalerLine
 from moorage.plan.departures import Departure, EvictionLoop
 from moorage.plan.difference.difference import Difference
 from moorage.plan.explain.daemon_set import DaemonExplanation, explain_daemon_set
@@ -45,9 +46,9 @@ class Plan(msgspec.Struct, frozen=True, rename="camel"):
     Fields have the names of `moorage plan -o json`, in Python's spelling. `pods` has every pod exactly once, with its
     `state`: pods of the input, those that controllers made, and those that were refused. `summary` has the numbers,
     `failed_creates` the workloads of whose pods the API server refuses some, `preempted` pods that had to go, `evicted`
-    those that taints evict without any change, `eviction_loops` the workloads of which that never ends, `notes` remarks
-    on the input. `headroom` has for each workload how many more of its pods fit, if that was asked for;
-    `headroom_unknown` why that cannot be told of others.
+    those that taints evict without any change, `eviction_loops` the workloads of which that never ends, `autoscalers`
+    what HorizontalPodAutoscalers have scaled and when, `notes` remarks on the input. `headroom` has for each workload
+    how many more of its pods fit, if that was asked for; `headroom_unknown` why that cannot be told of others.
     """
 
     summary: dict[str, Any]
@@ -56,6 +57,7 @@ class Plan(msgspec.Struct, frozen=True, rename="camel"):
     evicted: tuple[Departure, ...]
     eviction_loops: tuple[EvictionLoop, ...]
     preempted: tuple[Preempted, ...]
+    autoscalers: tuple[AutoscalerLine, ...]
     failed_creates: tuple[FailedLine, ...]
     notes: tuple[Note, ...]
     headroom: dict[str, int]
@@ -160,7 +162,9 @@ def plan(
     drain: Texts = (),
     remove: Texts = (),
     cordon: Texts = (),
+    evict: Texts = (),
     scale: Mapping[str, int] | None = None,
+    load: Mapping[str, str] | None = None,
     add_nodes: int | None = None,
     like: str = "",
     rollout: str = "",
@@ -171,12 +175,12 @@ def plan(
 
     `manifests` are nodes, pods, workloads and whatever else the pods' places depend on; with `kubeconfig` they are
     a change of a live cluster, which is only read; it is planned with its own gates, but for those in `gates`.
-    `change`, `taint`, `untaint`, `drain`, `remove`, `cordon`, `scale` (`{"deployment/web": 5}`) and `add_nodes`,
-    which are `like` a node, are what if: the result is the plan after them, and `what_if` tells what they did.
-    `rollout` names a workload, such as `deployment/web`, whose update (to its template in `change`, or a restart)
-    is played; the result is in `rollout`. `at` is a duration, such as `10m`: the plan shows the state after so much
-    time. With `headroom`, the plan says how many more pods of each workload fit. `config` is a
-    KubeSchedulerConfiguration, a path or its text.
+    `change`, `taint`, `untaint`, `drain`, `remove`, `cordon`, `evict` (pods), `scale` (`{"deployment/web": 5}`), `load`
+    (`{"deployment/web": "cpu=4"}`) and `add_nodes`, which are `like` a node, are what if: the result is the plan after
+    them, and `what_if` tells what they did. `rollout` names a workload, such as `deployment/web`, whose update (to its
+    template in `change`, or a restart) is played; the result is in `rollout`. `at` is a duration, such as `10m`: the
+    plan shows the state after so much time. With `headroom`, the plan says how many more pods of each workload fit.
+    `config` is a KubeSchedulerConfiguration, a path or its text.
     """
     asked = _asked(manifests, gates, config, namespace, seed, kubeconfig, context)
     sources = [*(sources_from(asked.manifests) if kubeconfig else ()), *sources_from(change)]
@@ -191,6 +195,8 @@ def plan(
             tuple(map(node_changes.parse_scale, _scales(scale))),
             texts_of(cordon, "cordon"),
             node_changes.parse_added_nodes(add_nodes, like),
+            evicts=texts_of(evict, "evict"),
+            loads=tuple(map(node_changes.parse_load, _loads(load))),
         )
         planner = asked.planner(with_manifests=not kubeconfig)
         simulation = planner.build(lives=until is not None)
@@ -202,6 +208,7 @@ def plan(
         evicted=tuple(outcome.evicted),
         eviction_loops=tuple(outcome.loops),
         preempted=tuple(outcome.preempted),
+        autoscalers=tuple(outcome.autoscalers),
         failed_creates=tuple(outcome.failed),
         notes=tuple(outcome.notes),
         headroom=outcome.headroom,
@@ -211,6 +218,12 @@ def plan(
         _outcome=outcome,
         _asked=asked,
     )
+
+
+def _loads(load: Mapping[str, str] | None) -> list[str]:
+    if load is not None and not isinstance(load, Mapping):
+        raise MoorageError(f'load is a mapping such as {{"deployment/web": "cpu=2"}}, not {type(load).__name__}')
+    return [f"{workload}={text}" for workload, text in (load or {}).items()]
 
 
 def _scales(scale: Mapping[str, int] | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Enable admission plugins of `moorage up` and `moorage apiserver`: what the option takes, and what is remembered."""
+"""Enable admission plugins and name webhooks: what `moorage up` and `moorage apiserver` take, what is remembered."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -83,3 +83,18 @@ def test_a_kept_cluster_remembers_its_plugins_until_others_are_given(tmp_path: P
     output = invoke(up, kept, f"{OPTION}=")
     assert started[-1].plane.settings.plugins == set()
     assert f"{OPTION}='': at the last start it was {OPTION}={MOUNTS_TOKENS}" in output
+
+
+def test_a_kept_cluster_remembers_where_webhooks_are(tmp_path: Path, started: list[Any]) -> None:
+    kept, place = f"--data-dir={tmp_path}", "system/hooks=https://127.0.0.1:9443"
+    for options, expected in (([f"--webhook-service={place}"], (place,)), ([], (place,)), (["--webhook-service="], ())):
+        invoke(up, kept, *options)
+        assert started[-1].plane.settings.webhook_services == expected
+        write_description(tmp_path, started[-1].description)
+
+
+def test_webhook_services_that_are_none_are_refused(started: list[Any]) -> None:
+    refused = CliRunner().invoke(apiserver, ["--ephemeral", "--webhook-service=hooks=http://here"])
+    assert refused.exit_code == 2
+    assert "NAMESPACE/NAME=https://HOST[:PORT] is wanted" in refused.output
+    assert not started

@@ -233,5 +233,5 @@ def test_a_refusal_is_logged_once_with_the_rule_that_is_missing(caplog: pytest.L
 def test_roles_are_printed_for_other_users() -> None:
     result = CliRunner().invoke(roles, ["--scheduler-user", "system:serviceaccount:tools:sched"])
     documents = list(yaml.safe_load_all(result.output))
-    assert [document["kind"] for document in documents] == ["ClusterRole"] * 3 + ["ClusterRoleBinding"] * 5
+    assert [document["kind"] for document in documents] == ["ClusterRole"] * 3 + ["ClusterRoleBinding"] * 6
     assert documents[3]["subjects"] == [{"kind": "ServiceAccount", "name": "sched", "namespace": "tools"}]

@@ -52,6 +52,7 @@ CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
     "plan.drain": (lambda value: plan([*NODES, POD], drain=value).to_dict(), "node-1"),
     "plan.remove": (lambda value: plan([*NODES, POD], remove=value).to_dict(), "node-1"),
     "plan.cordon": (lambda value: plan([*NODES, POD], cordon=value).to_dict(), "node-1"),
+    "plan.evict": (lambda value: plan([*NODES, POD], evict=value).to_dict(), "web"),
     "explain.manifests": (lambda value: moorage.explain("web", value).to_dict(), "[file]"),
     "lint.manifests": (lambda value: lint(value).summary, "[file]"),
     "lint.select": (lambda value: lint(UPPER, select=value).findings, "cel-constant"),

@@ -180,7 +180,7 @@ LISTED: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Rollout": {},
     "RolloutStep": {},
-    "Explanation": {"help": ("suggestions", "together", "not_all_tried")},
+    "Explanation": {"why": ("sentence", "sentence_keys"), "help": ("suggestions", "together", "not_all_tried")},
     "DaemonExplanation": {"help": ("suggestions", "together", "not_all_tried")},
     "LintReport": {"ignored": (), "ignore_mistakes": ()},
     "Finding": {"place": ("file", "line", "column", "object", "path", "documentation")},

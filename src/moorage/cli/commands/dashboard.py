@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import sys
 import webbrowser
 from pathlib import Path
@@ -24,6 +25,7 @@ from moorage.cli.options import (
     scrape_option,
     seed_option,
 )
+from moorage.cli.progress_lines import ProgressLines
 from moorage.cli.shared import gate_settings, is_piped, parsed_gates, read_configuration, say
 
 if TYPE_CHECKING:
@@ -124,12 +126,17 @@ def command(
         port=port,
         host_names=host_names,
         allow_changes=allow_changes,
+        command=shlex.join(["moorage", *sys.argv[1:]]),
     )
 
+    lines = ProgressLines()
+
     def announce(address: str) -> None:
+        lines.clear()
         click.echo(f"The address was used. To let another browser in, open\n\n  {address}\n")
 
     def started(dashboard: Dashboard) -> None:
+        lines.clear()
         if not is_loopback(bind_address):
             say(f"{bind_address} is reached from other machines, and what is sent is not encrypted")
         click.echo(f"The dashboard is ready. Open\n\n  {dashboard.address}\n\nCtrl-C stops it.")
@@ -140,8 +147,9 @@ def command(
 
     fall_silent()  # a kind that the server does not have is no news
     try:
-        run_until_signal(lambda: Dashboard(settings, announce), started)
+        run_until_signal(lambda: Dashboard(settings, announce, lines.show), started)
     except CannotShow as error:
+        lines.clear()
         say(str(error))
         return _CANNOT_SHOW
     return 0

@@ -41,7 +41,7 @@ def command(wanted: str, pauses: bool | None, keeps: bool, port: int, plain: boo
     """Play a user story of a KEP on a cluster of its own: run its commands, and check the outcome of each.
 
     Without a STORY the stories are listed. A STORY is a name, or a folder with a story.md. Commands are run by the
-    kubectl in $KUBECTL or in the PATH, which reaches no other cluster.
+    kubectl in $KUBECTL or in the PATH, which reaches no other cluster; a story may start programs of its folder.
 
     \b
     Try:
@@ -80,18 +80,22 @@ def _play(shelved: OnShelf, pauses: bool, keeps: bool, port: int, plain: bool) -
     from moorage.cli.shared import coloured
     from moorage.demo.cluster import Kubectl, find_kubectl, story_cluster
     from moorage.demo.play import Screen, play
+    from moorage.demo.programs import StoryPrograms
 
     screen = Screen(click.echo, coloured=not plain and coloured("auto"))
     program = find_kubectl()
     screen.opening(shelved.story, str(shelved.folder), program)
     held = False
     with story_cluster(shelved.story.gates, port, keeps=lambda: keeps) as cluster:
-        kubectl = Kubectl(program, cluster.kubeconfig, cluster.directory, shelved.folder)
-        held = play(shelved.story, kubectl.run, screen, cluster.check_alive, _pause if pauses else None)
-        if held:
-            screen.ending(shelved.story)
-        if keeps:
-            click.echo(_how_to_talk_to(cluster))
+        where = (program, cluster.kubeconfig, cluster.directory, shelved.folder)
+        with StoryPrograms(*where) as programs:
+            pause = _pause if pauses else None
+            kubectl = Kubectl(*where)
+            held = play(shelved.story, kubectl.run, programs.start, screen, cluster.check_alive, pause)
+            if held:
+                screen.ending(shelved.story)
+            if keeps:
+                click.echo(_how_to_talk_to(cluster, programs.let_go()))
     return 0 if held else _DID_NOT_HOLD
 
 
@@ -103,10 +107,11 @@ def _pause() -> None:
         click.echo()
 
 
-def _how_to_talk_to(cluster: StoryCluster) -> str:
+def _how_to_talk_to(cluster: StoryCluster, programs: list[int]) -> str:
+    processes = " ".join(map(str, (cluster.pid, *programs)))
     return (
         "\nThe cluster goes on, and nothing of it is kept when it ends.\n\n"
         f"  export KUBECONFIG={shlex.quote(str(cluster.kubeconfig))}\n"
         "  kubectl get pods -A -o wide\n\n"
-        f"kill {cluster.pid} stops it; {cluster.directory} can be removed then."
+        f"kill {processes} stops it; {cluster.directory} can be removed then."
     )

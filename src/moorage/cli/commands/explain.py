@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.input.pools import given_pools, pools_option
 from moorage.cli.options import (
     all_option,
     allow_empty_option,
@@ -81,11 +82,12 @@ _EXPLAINED, _PENDING, _UNREADABLE = 0, 1, 2
     "-o",
     "--output",
     "form",
-    type=click.Choice(["text", "json", "html"]),
+    type=click.Choice(["text", "json", "markdown", "html"]),
     default="text",
     show_default=True,
     help="Output format.",
 )
+@pools_option
 @all_option
 @colour_option
 @allow_empty_option
@@ -103,6 +105,7 @@ def command(
     seed: int,
     strict: bool,
     form: str,
+    pool_paths: tuple[str, ...],
     everything: bool,
     colour: str,
     allows_empty: bool,
@@ -111,10 +114,11 @@ def command(
     """Explain where a pod goes, or why it is Pending, node by node, and what would help.
 
     Names every reason of every node, not only the first; the scores of the nodes that fit; whom preemption would evict;
-    and the smallest changes that would make the pod fit, each of which was tried. deployment/NAME (and replicaset,
-    statefulset, job, cronjob; short names too) counts its pods and explains the first that stays Pending, or the next
-    one it would create. daemonset/NAME tells of each node why it has or has not a pod; node/NAME tells which pods are
-    on a node, and of all others why they are not.
+    and the smallest changes that would make the pod fit, each of which was tried. With --pools it says for each pool of
+    an autoscaler why it would or would not start a node for the pod, and names the cheapest. deployment/NAME (and
+    replicaset, statefulset, job, cronjob; short names too) counts its pods and explains the first that stays Pending,
+    or the next one it would create. daemonset/NAME tells of each node why it has or has not a pod; node/NAME tells
+    which pods are on a node, and of all others why they are not.
 
     \b
     Examples:
@@ -125,6 +129,7 @@ def command(
       moorage explain node/node-3 -f cluster/
       moorage explain pod/web-1 --kubeconfig ~/.kube/config
       moorage explain pod/web-1 -f cluster/ --output html > web-1.html
+      moorage explain pod/web-1 -f cluster/ --pools pools.yaml --pools types.json
 
     \b
     Exit code: 0 it is explained, 1 it stays Pending and --strict was given, 2 no such pod, wrong usage or input.
@@ -137,8 +142,12 @@ def command(
     named = node_named(pod)
     if named and node:
         raise click.UsageError("--node is for pods: node/NAME explains a node by itself.")
-    planner = make_planner(kubeconfig, context, endpoints, namespace, gates, config, seed, component_gates)
+    planner = make_planner(
+        kubeconfig, context, endpoints, namespace, gates, config, seed, component_gates, reads_pools=True
+    )
     _load(planner, paths, allows_empty=allows_empty)
+    if pool_paths:
+        planner.inventory.pools = given_pools(pool_paths, planner.inventory)
     try:
         if form == "html":
             return _write_page(planner, named, pod, namespace, node, paths, alone=alone, strict=strict)
@@ -169,7 +178,7 @@ def _write_page(
 ) -> int:
     """Write a page about a pod, or about the node `named`, and return the exit code. Raises TargetError."""
     from moorage.dashboard.export.command_pages import node_page, pod_page
-    from moorage.plan.explain.explanation import PENDING_STANDINGS
+    from moorage.plan.explain.sentence.standings import PENDING_STANDINGS
 
     prepare_output(is_text=False)
     standing = ""
@@ -215,6 +224,10 @@ def _node_lines(planner: Planner, name: str, form: str, *, alone: bool, everythi
     prepare_output(is_text=form == "text")
     if form == "json":
         return iter([as_json(plain_node(explanation))])
+    if form == "markdown":
+        from moorage.plan.report.explanation_markdown import fenced
+
+        return fenced(f"node {name}", NodeText(everything=everything).lines(explanation))
     return NodeText(colour=coloured(colour), width=terminal_width(), everything=everything).lines(explanation)
 
 
@@ -225,6 +238,12 @@ def _lines(explanation: Explanation | DaemonExplanation, form: str, *, everythin
     from moorage.plan.report.plain import as_json
 
     prepare_output(is_text=form == "text")
+    if form == "markdown":
+        from moorage.plan.report.explanation_markdown import explanation_markdown, fenced
+
+        if isinstance(explanation, DaemonExplanation):
+            return fenced("DaemonSet", DaemonText(everything=everything).daemon_lines(explanation))
+        return explanation_markdown(explanation)
     if form == "text":
         text = DaemonText(colour=coloured(colour), width=terminal_width(), everything=everything)
         if isinstance(explanation, DaemonExplanation):

@@ -14,7 +14,11 @@ from moorage.model.gate_skew import skew_lines, skews
 from moorage.model.gates import GATES, Gate, all_gates
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from moorage.cli.gate_table import Values
+    from moorage.plan.gates.kep_states import KepState
+    from moorage.plan.input.live_gates import LiveGates
 
 _BREAKS, _UNREADABLE = 1, 2
 _FORMS = ("text", "json")
@@ -59,7 +63,8 @@ def command(
     """List the feature gates, and what each is set to in every component of a live cluster.
 
     Without a cluster (--kubeconfig, --context, $KUBECONFIG) or --scrape the defaults are shown. Gates that are on in
-    some components only are warned about where that does harm. `moorage gates audit` finds what depends on them.
+    some components only are warned about where that does harm. Of a cluster it is also said which KEPs of comparisons
+    it has natively, attached (`moorage attach`) or not at all. `moorage gates audit` finds what depends on gates.
 
     \b
     Try:
@@ -86,13 +91,25 @@ def command(
         raise click.exceptions.Exit(_UNREADABLE) from None
     for problem in live.problems:
         say(problem)
+    states = _kep_states(kubeconfig, context, live)
     values = live.table()
-    _print(values, form, colour)
+    _print(values, form, colour, states)
     warnings = "\n".join(skew_lines(skews(live.known())))
     if warnings:
         click.echo(warnings if form == "json" else f"\n{warnings}", err=form == "json")
     if live.problems:
         raise click.exceptions.Exit(_UNREADABLE)
+
+
+def _kep_states(kubeconfig: str | None, context: str, live: LiveGates) -> Sequence[KepState]:
+    """Return how the cluster has each KEP that attach brings; nothing if no API server is asked."""
+    if kubeconfig is None:
+        return ()
+    from moorage.plan.gates.kep_states import kep_states
+    from moorage.plan.gates.live_keps import read_keps
+
+    found = read_keps(kubeconfig, context)
+    return kep_states(live, found.minor, found.lowering)
 
 
 def _readers(gate: Gate) -> list[str]:
@@ -182,10 +199,14 @@ def _as_json(document: object) -> str:
     return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
 
 
-def _print(values: Values, form: str, colour: str) -> None:
+def _print(values: Values, form: str, colour: str, states: Sequence[KepState] = ()) -> None:
+    """Print the table, and how the cluster has each KEP; in JSON a name beside those of the gates."""
     from moorage.cli.gate_table import GateTable
 
     if form == "json":
-        click.echo(_as_json(values), nl=False)
+        from moorage.plan.gates.kep_states import as_rows
+
+        click.echo(_as_json({**values, **({"keps": as_rows(states)} if states else {})}), nl=False)
     else:
-        write_lines(GateTable(colour=coloured(colour), width=terminal_width()).lines(values))
+        table = GateTable(colour=coloured(colour), width=terminal_width())
+        write_lines([*table.lines(values), *table.keps(states)])

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.admission_options import call_webhooks_option, chosen_caller, webhook_service_option
+from moorage.cli.input.pools import pools_option
+from moorage.cli.optional_value import BARE, OptionalValue, OptionalValueCommand
 from moorage.cli.options import allow_empty_option, colour_option, gates_option
 from moorage.cli.shared import (
     Progress,
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
 
     from moorage.lint.engine import Linter
     from moorage.lint.report.form import Form, LintSummary, Problem
+    from moorage.lint.rules.attached import AttachedBy
+    from moorage.pools.mirror import PoolTemplate
+    from moorage.pools.reading import Pools
 
 FORMS = ("text", "json", "sarif", "junit", "github")
 _CLEAN, _FOUND, _UNREADABLE = 0, 1, 2
@@ -65,7 +71,7 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
     ctx.exit()
 
 
-@click.command("lint")
+@click.command("lint", cls=OptionalValueCommand)
 @click.argument("paths", nargs=-1, metavar="[FILE|DIRECTORY|-]...")
 @gates_option
 @click.option(
@@ -77,6 +83,14 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
     "--strict",
     is_flag=True,
     help="Report unknown and duplicate fields as errors, as a server that validates strictly does.",
+)
+@click.option(
+    "--attached",
+    cls=OptionalValue,
+    type=click.Choice(["webhook", "policies", BARE]),
+    metavar="[=webhook|policies]",
+    help="Check for a cluster with moorage attach: operators that it lowers, in both forms, and what surprises there; "
+    "--attached=policies if it has no webhook.",
 )
 @click.option(
     "--select", multiple=True, metavar="RULE,...", help="Run only these rules; cel-* for a family. Repeatable."
@@ -95,6 +109,10 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
 @click.option(
     "--show-ignored", is_flag=True, help="Print the findings that `# moorage: ignore RULE` comments cover, marked so."
 )
+@pools_option
+@call_webhooks_option
+@webhook_service_option
+@click.option("--show-mutations", is_flag=True, help="Show what the policies of the input change of its other objects.")
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings. Unreadable and empty input still exit 2.")
 @allow_empty_option
 @click.option(
@@ -113,11 +131,16 @@ def command(
     gates: tuple[str, ...],
     kubernetes_version: str | None,
     strict: bool,
+    attached: str | None,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     form: str,
     colour: str,
     show_ignored: bool,
+    pool_paths: tuple[str, ...],
+    calls_webhooks: bool,
+    webhook_services: tuple[str, ...],
+    show_mutations: bool,
     exit_zero: bool,
     allows_empty: bool,
 ) -> int:
@@ -149,11 +172,42 @@ def command(
     except SelectionError as error:
         raise click.UsageError(str(error)) from None
     release = None if kubernetes_version is None else _release(kubernetes_version)
-    linter = Linter(parsed_gates(gates, release=release), rules, strict=strict)
+    caller = chosen_caller(calls_webhooks, webhook_services)
+    linter = Linter(
+        parsed_gates(gates, release=release),
+        rules,
+        strict=strict,
+        shows_mutations=show_mutations,
+        call_webhooks=caller,
+        attached=_attached_by(attached),
+        pools=_pools(pool_paths),
+        pool_templates=_pool_templates(pool_paths) if attached else (),
+    )
     outcome = _lint(paths, linter, form=form, colour=colour, allows_empty=allows_empty, shows_ignored=show_ignored)
     if outcome.unreadable or outcome.empty:
         return _UNREADABLE
     return _FOUND if outcome.failing and not exit_zero else _CLEAN
+
+
+def _attached_by(text: str | None) -> AttachedBy | None:
+    from moorage.lint.rules.attached import AttachedBy
+
+    return None if text is None else AttachedBy.WEBHOOK if text == BARE else AttachedBy(text)
+
+
+def _pools(paths: tuple[str, ...]) -> Pools | None:
+    from moorage.lint.sources import sources_of
+    from moorage.plan.pools.reading import read_pool_sources
+
+    return read_pool_sources(sources_of(paths)) if paths else None
+
+
+def _pool_templates(paths: tuple[str, ...]) -> list[PoolTemplate]:
+    from moorage.attached.status.pool_sources import read_templates
+    from moorage.lint.sources import sources_of
+
+    templates, _ = read_templates(sources_of(paths))  # what cannot be read is reported with the pools
+    return templates
 
 
 def _release(version: str) -> int:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.admission_options import call_webhooks_option, chosen_caller, webhook_service_option
 from moorage.cli.diff_input import check_sides, with_sides
 from moorage.cli.gate_order import order_lines, read_order
+from moorage.cli.input.autoscaler import autoscale_options, complain_of_autoscaler, take_pools
 from moorage.cli.optional_value import BARE, OptionalValue, OptionalValueCommand
 from moorage.cli.options import (
     Command,
@@ -46,6 +48,7 @@ from moorage.cli.shared import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from moorage.cli.input.autoscaler import AutoscalerChoice
     from moorage.dashboard.export.command_pages import PlanPage
     from moorage.lint.sources import Source
     from moorage.plan.difference.difference import Difference
@@ -77,10 +80,12 @@ def _strict(_context: click.Context, _option: click.Parameter, value: str) -> st
 @_what_if("taint", "taints", "NODE=KEY=VALUE:EFFECT", "a node got this taint")
 @_what_if("untaint", "untaints", "NODE=KEY[:EFFECT]", "a node lost this taint")
 @_what_if("label", "labels", "NODE=KEY=VALUE", "a node got this label, or with KEY- lost it")
-@_what_if("drain", "drains", "NODE", "a node were drained")
+@_what_if("drain", "drains", "NODE", "a node were drained, or with {KEY=VALUE} those with that label")
 @_what_if("remove", "removes", "NODE", "a node were gone")
 @_what_if("cordon", "cordons", "NODE", "a node were cordoned")
+@_what_if("evict", "evicts", "[NAMESPACE/]POD", "a pod were evicted")
 @_what_if("scale", "scales", "KIND/[NAMESPACE/]NAME=REPLICAS", "a deployment, statefulset, rs or rc were scaled")
+@_what_if("load", "loads", "KIND/[NAMESPACE/]NAME=cpu=AMOUNT", "the pods of a workload shared this load")
 @click.option(
     "--diff",
     "sides",
@@ -101,6 +106,7 @@ def _strict(_context: click.Context, _option: click.Parameter, value: str) -> st
     metavar="DURATION",
     help="Show the state after this time, such as 10m: containers end, CronJobs run, evictions happen.",
 )
+@autoscale_options
 @click.option("--headroom", is_flag=True, help="Count how many more pods of each workload would fit, up to 1,000.")
 @click.option(
     "--rollout",
@@ -115,9 +121,7 @@ def _strict(_context: click.Context, _option: click.Parameter, value: str) -> st
 @gates_option
 @component_gates_options
 @click.option("--gates-before", metavar="FILE", help="The gates of components that --gates-after begins with.")
-@click.option(
-    "--gates-after", metavar="FILE", help="Switch the gates of components as this file says, one after the other."
-)
+@click.option("--gates-after", metavar="FILE", help="Switch the gates of components as this file says, in turn.")
 @config_option
 @seed_option
 @click.option(
@@ -135,6 +139,8 @@ def _strict(_context: click.Context, _option: click.Parameter, value: str) -> st
 @all_option
 @colour_option
 @allow_empty_option
+@call_webhooks_option
+@webhook_service_option
 def command(
     paths: tuple[str, ...],
     files: tuple[str, ...],
@@ -144,7 +150,9 @@ def command(
     drains: tuple[str, ...],
     removes: tuple[str, ...],
     cordons: tuple[str, ...],
+    evicts: tuple[str, ...],
     scales: tuple[str, ...],
+    loads: tuple[str, ...],
     sides: tuple[str, str] | None,
     pool: str | None,
     max_unavailable: str | None,
@@ -154,6 +162,9 @@ def command(
     add_nodes: int | None,
     like: str,
     at: str,
+    autoscaler: str | None,
+    pool_paths: tuple[str, ...],
+    autoscaler_options: tuple[str, ...],
     headroom: bool,
     rollout: str | None,
     kubeconfig: str | None,
@@ -170,6 +181,8 @@ def command(
     everything: bool,
     colour: str,
     allows_empty: bool,
+    calls_webhooks: bool,
+    webhook_services: tuple[str, ...],
     **component_gates: tuple[str, ...],
 ) -> int:
     """Show where every pod lands, what stays Pending and why, and how full the nodes become.
@@ -191,6 +204,8 @@ def command(
       moorage plan cluster/ --upgrade pool=spot --max-unavailable 1 --label example.com/kubelet-version=v1.37.0
       moorage plan cluster/ --scale deployment/web=20 --add-nodes 2 --like node-1
       moorage plan cluster/ --at 10m --headroom
+      moorage plan cluster/ --autoscale karpenter --pools pools/ --at 2h
+      moorage plan cluster/ --load 'deployment/web=cpu=pulse(2, 4, 1m, 20m)' --at 15m
       moorage plan cluster/ --gates-before now.yaml --gates-after rollback.yaml
       moorage plan cluster/ --config scheduler.yaml
       moorage plan cluster/ --drain node-2 --output html > plan.html
@@ -205,6 +220,8 @@ def command(
         UnreadableChange,
         parse_added_nodes,
         parse_label,
+        parse_load,
+        parse_nodes,
         parse_scale,
         parse_taint,
         parse_time,
@@ -215,7 +232,7 @@ def command(
 
     gc.disable()  # a plan makes a million objects and no garbage to speak of
     if sides is not None:
-        check_sides(sides, kubeconfig, form)
+        check_sides(sides, kubeconfig)
     elif gates_before is not None or gates_after is not None:
         switches = read_order(gates_before, gates_after, form, component_gates)
     elif kubeconfig is not None:
@@ -236,7 +253,10 @@ def command(
         seed,
         component_gates,
         applies=bool(files) or sides is not None,
+        reads_pools=autoscaler is not None or bool(pool_paths),
     )
+    scaled = complain_of_autoscaler(autoscaler, pool_paths, autoscaler_options)
+    planner.inventory.call_webhooks = chosen_caller(calls_webhooks, webhook_services)
     if gates_after is not None:
         return _switch_gates(
             planner,
@@ -261,13 +281,15 @@ def command(
             files,
             tuple(map(parse_taint, taints)),
             tuple(map(parse_untaint, untaints)),
-            drains,
-            removes,
+            tuple(map(parse_nodes, drains)),
+            tuple(map(parse_nodes, removes)),
             tuple(map(parse_scale, scales)),
-            cordons,
+            tuple(map(parse_nodes, cordons)),
             parse_added_nodes(add_nodes, like),
             tuple(parse_label(text) for text in labels if text not in of_upgraded),
             upgrade,
+            evicts=evicts,
+            loads=tuple(map(parse_load, loads)),
         )
         is_changed = bool(changes) or bool(rollout) or sides is not None
         if strict == NEW and not is_changed:
@@ -281,6 +303,8 @@ def command(
             sides,
             rollout,
             until,
+            scaled=scaled,
+            pool_paths=pool_paths,
             headroom=headroom,
             with_page=form == "html",
             allows_empty=allows_empty,
@@ -320,6 +344,8 @@ def _plan(
     rollout: str | None,
     until: float | None,
     *,
+    scaled: AutoscalerChoice | None,
+    pool_paths: tuple[str, ...],
     headroom: bool,
     with_page: bool,
     allows_empty: bool,
@@ -333,22 +359,29 @@ def _plan(
         sources: Iterable[Source] = sources_of(changes.files)
     else:
         changes, sources = with_sides(planner, changes, sides, allows_empty=allows_empty)
+    unreadable_pools = take_pools(planner, scaled, pool_paths)
     simulation = planner.build(lives=until is not None)
     page = None
     if with_page:
         from moorage.dashboard.export.command_pages import PlanPage
 
-        page = PlanPage(planner, simulation, changes, until, paths, rolls_out=bool(rollout))
+        page = PlanPage(planner, simulation, changes, until, (*paths, *(sides or ())), rolls_out=bool(rollout))
     progress = _progress(sum(1 for pod in simulation.pods() if not pod.view.spec.nodeName) + _replicas(planner))
     tick = progress.tick if progress is not None else lambda: None
-    outcome, difference, played = planner.answer(
-        simulation, changes, sources, rollout or "", until, headroom=headroom, tick=tick
-    )
+    try:
+        outcome, difference, played = planner.answer(
+            simulation, changes, sources, rollout or "", until, headroom=headroom, tick=tick
+        )
+    except BaseException:
+        if page is not None:
+            page.close()
+        raise
     if progress is not None:
         progress.clear()
     for empty in planner.inventory.contents.mentions() if changes.files else ():
         say(str(empty))
     complain_of_unreadable(outcome.notes)
+    outcome.unreadable += unreadable_pools
     return outcome, difference, played, page
 
 

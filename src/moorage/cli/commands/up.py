@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from moorage.cli.admission_options import admission_plugins_option
+from moorage.cli.admission_options import admission_plugins_option, audit_log_option, webhook_service_option
+from moorage.cli.input.autoscaler import autoscale_options, chosen_autoscaling, complain_of_autoscaler
 from moorage.cli.options import (
     ETCD_PARAMETERS,
     Command,
@@ -197,11 +198,14 @@ def stored_in(data_dir: Path | None, *, ephemeral: bool) -> Path | None:
     help="The dashboard's port; 0 for any free one.  [default: 0]",
 )
 @click.option("--dashboard-allow-changes", is_flag=True, help="Let the dashboard change the cluster.")
+@autoscale_options
 @devices_option
 @simulate_storage_option(default=True)
 @config_option
 @controllers_option
 @admission_plugins_option
+@webhook_service_option
+@audit_log_option
 @gates_option
 @component_gates_options
 @quiet_log_options
@@ -219,6 +223,9 @@ def command(
     dashboard: bool,
     dashboard_port: int,
     dashboard_allow_changes: bool,
+    autoscaler: str | None,
+    pool_paths: tuple[str, ...],
+    autoscaler_options: tuple[str, ...],
     **options: Any,
 ) -> None:
     """Start a cluster that kubectl, client libraries and operators can talk to.
@@ -238,6 +245,7 @@ def command(
       moorage up --name ha --ha 3
       moorage up --nodes 4 --devices gpu.example.com=8
       moorage up --dashboard
+      moorage up --nodes 0 --autoscale karpenter --pools pools/
       moorage up --ephemeral --port 0 --write-kubeconfig kubeconfig.yaml
       moorage up --feature-gates=AllAlpha=true --load examples/spot-nodes-by-sla/
     """
@@ -250,6 +258,9 @@ def command(
     if (dashboard_port or dashboard_allow_changes) and not dashboard:
         raise click.UsageError("--dashboard-port and --dashboard-allow-changes need --dashboard.")
     _check_ha(options["ha"], etcd)
+    scaled = complain_of_autoscaler(autoscaler, pool_paths, autoscaler_options)
+    if scaled is not None and options["ha"] is not None:
+        raise click.UsageError("--autoscale works in a cluster of one process, so it cannot have --ha.")
     parameters = click.get_current_context().params
     options |= {name: parameters[name] for name in ETCD_PARAMETERS}
     cluster = _cluster(name, data_dir, ephemeral=ephemeral, detach=detach)
@@ -265,6 +276,8 @@ def command(
         start = merged_up_options(click.get_current_context(), options, cluster, ephemeral=ephemeral)
         fixed = {"manifests": manifests, "force": force, "wait_seconds": seconds}
         fixed |= {"source": source, "skips_unserved": skip_unserved}
+        if scaled is not None:
+            fixed["autoscaling"] = chosen_autoscaling(scaled)[0]
         beside = None
         if dashboard:
             from moorage.cluster.dashboard_process import DashboardProcess

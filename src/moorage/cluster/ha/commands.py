@@ -73,6 +73,10 @@ class Commands:
         command += ["--authorization-mode", settings.authorization_mode]
         if settings.policy_file is not None:
             command += ["--authorization-policy-file", str(settings.policy_file)]
+        for service in settings.webhook_services:
+            command += ["--webhook-service", service]
+        if settings.audit_log_path:
+            command += ["--audit-log-path", settings.audit_log_path]
         needs = admission_needs(settings)
         command.append(f"--enable-garbage-collector={str(needs.collects_garbage).lower()}")
         if needs.plugins:

@@ -23,7 +23,7 @@ from moorage.serve.cluster.bootstrap import TOKEN_TRACKING
 from moorage.serve.requests.options import WriteOptions
 from moorage.serve.resources.objects import decode, key_of, prefix_of
 from moorage.serve.verbs.api import Api
-from moorage.serve.verbs.changing import create
+from moorage.serve.verbs.creating import create
 from moorage.serve.verbs.restoring import admit_as_is, store_as_is
 from moorage.store.protocol import StoreError
 

@@ -27,6 +27,8 @@ _FIRST = tuple(kind.name for kind in KINDS.values() if kind.loads_first)
 #: What only the cluster that an object comes from could say of it.
 _FOREIGN = ("uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "selfLink")
 _MAX_REFUSALS = 50
+#: Documents of Moorage's commands, such as cases of `policy test` and groups of nodes: no cluster has them.
+_OF_COMMANDS = ("moorage.dev", "capacity.moorage.dev")
 
 
 class _Refused(Exception):
@@ -36,11 +38,14 @@ class _Refused(Exception):
 async def load_manifests(client: Client, paths: Iterable[str], *, skips_unserved: bool = False) -> list[str]:
     """Apply all objects; return what was skipped, in lines for the user. Raises CannotStart with all refusals."""
     documents, refusals = await asyncio.to_thread(read_manifests, "--load", tuple(paths))  # Ctrl-C must not wait for it
-    unserved: Counter[str] = Counter()
+    unserved, of_commands = Counter[str](), Counter[str]()
     kinds = _Kinds(client)
     for document in sorted(documents, key=_place):
         convert_document(document)
         kind = await kinds.find(document.raw)
+        if kind is None and str(document.raw.get("apiVersion")).partition("/")[0] in _OF_COMMANDS:
+            of_commands[title_of_kind(document.raw)] += 1
+            continue
         if kind is None and skips_unserved:
             unserved[title_of_kind(document.raw)] += 1
             continue
@@ -50,7 +55,8 @@ async def load_manifests(client: Client, paths: Iterable[str], *, skips_unserved
             refusals.append(str(refusal))
     if refusals:
         raise CannotStart("\n".join(bounded(refusals)))
-    return [f"--load: not served here, and left out: {counted(unserved)}"] if unserved else []
+    skipped = (("read by commands, not by clusters", of_commands), ("not served here", unserved))
+    return [f"--load: {why}, and left out: {counted(found)}" for why, found in skipped if found]
 
 
 class _Kinds:

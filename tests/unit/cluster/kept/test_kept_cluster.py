@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from moorage.cli.commands.clusters import kubeconfig, list_clusters, stop
+from moorage.cli.commands.kept.clusters import kubeconfig, list_clusters, stop
 from moorage.cli.commands.processes.apiserver import apiserver
 from moorage.cli.commands.up import command
 from moorage.client.kubeconfig.access import KubeconfigError

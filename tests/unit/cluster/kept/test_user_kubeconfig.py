@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner
 from cryptography import x509
 
-from moorage.cli.commands.clusters import kubeconfig
+from moorage.cli.commands.kept.clusters import kubeconfig
 from moorage.client.kubeconfig.context_file import Login, kubeconfig_of, render_yaml
 from moorage.cluster.kept.kept_cluster import KeptCluster, user_kubeconfig
 from moorage.serve.pki.certificates import CertificateError

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from moorage.cli.admission_options import admission_plugins_option, chosen_plugins
+from moorage.cli.admission_options import (
+    admission_plugins_option,
+    audit_log_option,
+    chosen_plugins,
+    webhook_service_option,
+)
 from moorage.cli.commands.up import data_options, snapshot_plan, stored_in
 from moorage.cli.options import (
     Command,
@@ -222,6 +227,8 @@ def certificate_options(function: Command) -> Command:
     help="The longest that a token may be valid, such as 24h: from an hour to 2^32 seconds.",
 )
 @admission_plugins_option
+@webhook_service_option
+@audit_log_option
 @gates_option
 @log_options
 def apiserver(
@@ -250,6 +257,8 @@ def apiserver(
     audiences: str,
     max_expiration: str,
     plugins: tuple[str, ...],
+    webhook_services: tuple[str, ...],
+    audit_log_path: str,
     gates: tuple[str, ...],
 ) -> None:
     """Serve the Kubernetes API; schedulers and kubelets are processes of their own.
@@ -283,6 +292,8 @@ def apiserver(
         port,
         collects_garbage,
         plugins=chosen_plugins(plugins),
+        webhook_services=tuple(filter(None, webhook_services)),
+        audit_log_path=audit_log_path,
         authorization_mode=authorization_mode,
         policy_file=Path(policy_file) if policy_file else None,
         tokens=_token_settings(issuers, audiences, max_expiration),

@@ -6,12 +6,12 @@ file is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from moorage.cli.commands.processes.running import run_component
 from moorage.cli.options import (
     chosen_controllers,
     component_options,
@@ -24,10 +24,10 @@ from moorage.cli.options import (
 
 if TYPE_CHECKING:
     from moorage.cli.options import ProcessMaker
-    from moorage.cluster.components import ComponentProcess, KubeletProcess, Process
+    from moorage.cluster.components import KubeletProcess, Process
     from moorage.model.gates import GateSet
 
-_CANNOT_GO_ON, _BAD_USAGE = 1, 2
+_BAD_USAGE = 2
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -50,7 +50,7 @@ def scheduler(process: ProcessMaker, gates: GateSet, config: str | None, seed: i
     from moorage.cluster.components import SchedulerProcess
 
     configuration = read_configuration(config, gates)
-    _run(process, lambda parts: SchedulerProcess(parts, gates, configuration, seed))
+    run_component(process, lambda parts: SchedulerProcess(parts, gates, configuration, seed))
 
 
 @click.command("controller-manager")
@@ -110,7 +110,7 @@ def controller_manager(
         say(str(error))
         raise click.exceptions.Exit(_BAD_USAGE) from None
     rows = chosen(chosen_controllers(controllers))
-    _run(
+    run_component(
         process,
         lambda made: ControllerManagerProcess(made, gates, rows, simulates_storage=simulates_storage, signers=signers),
     )
@@ -174,7 +174,7 @@ def kubelet(
     def make(made: Process) -> KubeletProcess:
         return KubeletProcess(made, gates, nodes, prefix, capacity, simulator, has, takes_all=all_nodes)
 
-    _run(process, make, _announce, CannotRegister)
+    run_component(process, make, _announce, CannotRegister)
 
 
 def _quantity(option: str, text: str) -> str:
@@ -191,34 +191,6 @@ def _quantity(option: str, text: str) -> str:
 def _announce(process: KubeletProcess) -> None:
     count = process.kubelets.node_count
     click.echo(f"{count} simulated node{'' if count == 1 else 's'} on {process.process.access.server}. Ctrl-C stops.")
-
-
-def _run(
-    process: ProcessMaker,
-    make: Callable[[Process], ComponentProcess],
-    started: Callable[[Any], None] = lambda component: None,
-    *refusals: type[Exception],
-) -> None:
-    """Run a component to its end; what it may be refused for is told in one line."""
-    from moorage.cli.shared import say
-    from moorage.client.kubeconfig.access import KubeconfigError
-    from moorage.client.leader_election import LeadershipLost
-    from moorage.cluster.components import CannotListen
-    from moorage.cluster.event_loop import run_until_signal
-    from moorage.cluster.kubeconfig_files import AwaitedKubeconfig, awaited_files
-
-    known: tuple[type[Exception], ...] = (KubeconfigError, CannotListen, LeadershipLost, *refusals)
-
-    def awaited() -> AwaitedKubeconfig[ComponentProcess]:
-        files = awaited_files(process.kubeconfig)
-        return AwaitedKubeconfig(lambda: make(process.make()), files, process.wait_seconds, process.component)
-
-    try:
-        run_until_signal(awaited, lambda ready: started(ready.component))
-    except known as error:
-        say(str(error))
-        code = _BAD_USAGE if isinstance(error, KubeconfigError) else _CANNOT_GO_ON
-        raise click.exceptions.Exit(code) from None
 
 
 @click.command("roles")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from moorage.cli.commands.clusters import data_dir_option, found_cluster, refusal, refuse_two_names
+from moorage.cli.commands.kept.clusters import data_dir_option, found_cluster, refusal, refuse_two_names
 
 
 @click.group("snapshot")

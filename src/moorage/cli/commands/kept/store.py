@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from moorage.cli.commands.clusters import refusal
+from moorage.cli.commands.kept.clusters import refusal
 from moorage.cli.options import EtcdMaker, etcd_access_options, etcd_options, etcd_urls
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Start, stop, save and check clusters that are kept."""

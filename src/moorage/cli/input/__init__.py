@@ -1,0 +1,1 @@
+"""Read what several commands are given besides the cluster."""
