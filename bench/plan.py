@@ -28,13 +28,13 @@ def measure() -> Iterator[Result]:
         with path.open("w", encoding="utf-8") as stream:
             yaml.dump_all(_manifests(), stream, Dumper=yaml.CSafeDumper)
         for view in _VIEWS:
-            costs = sorted(_cost("plan", "--feature-gates=AllAlpha=true", str(path), *view) for _ in range(RUNS))
+            costs = sorted(cost_of("plan", "--feature-gates=AllAlpha=true", str(path), *view) for _ in range(RUNS))
             name = " ".join((f"plan {NODES:,} nodes, {DEPLOYMENTS * REPLICAS:,} pods", *view))
             yield Result("plan", f"{name}, CPU", costs[RUNS // 2][0], p99=costs[-1][0])
             yield Result("plan", f"{name}, peak memory", costs[RUNS // 2][1], unit="B")
 
 
-def _cost(*arguments: str) -> tuple[float, int]:
+def cost_of(*arguments: str) -> tuple[float, int]:
     """Return CPU seconds and peak bytes of the installed command."""
     with subprocess.Popen([MOORAGE, *arguments], env=ENVIRONMENT, stdout=subprocess.DEVNULL) as process:
         _, _, usage = os.wait4(process.pid, 0)

@@ -26,8 +26,9 @@ from bench.e2e.server import Server
 from bench.process import ROOT
 
 DEFAULT_OUTPUT = ROOT / "build" / "bench-controllers"
-SMALL = Sizes(nodes=100, deployments=20, pods=1_000, evicted=200)
-FULL = Sizes(nodes=5_000, deployments=500, pods=50_000, evicted=10_000)
+SMALL_PODS, FULL_PODS = 1_000, 50_000
+#: How many pods there are to one node, to one Deployment, and to one pod of the first eviction, unless told.
+PODS_TO_ONE = {"nodes": 10, "deployments": 100, "evicted": 5}
 _BAD_USAGE, _INTERRUPTED = 2, 130
 
 
@@ -36,6 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
     sizes = _sizes(options)
     if min(*msgspec.structs.astuple(sizes), options.rounds) < 1 or sizes.replicas < 1:
         print("error: there must be at least one of everything, and a pod for each Deployment", file=sys.stderr)
+        return _BAD_USAGE
+    if problem := sizes.problem():
+        print(f"error: this cannot settle: {problem}", file=sys.stderr)
         return _BAD_USAGE
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -62,8 +66,9 @@ def _parser() -> argparse.ArgumentParser:
         description="Create, roll, evict and delete the pods of Deployments on a real server with simulated nodes.",
     )
     parser.add_argument("--full", action="store_true", help="5,000 nodes, 500 Deployments, 50,000 pods")
-    for name in Sizes.__struct_fields__:
-        parser.add_argument(f"--{name}", type=int, help=f"{getattr(SMALL, name):,} unless told")
+    parser.add_argument("--pods", type=int, help=f"{SMALL_PODS:,} unless told")
+    for name, pods in PODS_TO_ONE.items():
+        parser.add_argument(f"--{name}", type=int, help=f"one for {pods} of --pods unless told")
     parser.add_argument("--rounds", type=int, default=1, help="how often all of it is done; once unless told")
     parser.add_argument("--patience", type=float, default=60.0, help="seconds in which nothing happens; 60 unless told")
     parser.add_argument("--json", type=Path, help="write the figures for machines to this file")
@@ -71,10 +76,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def sizes_of(arguments: list[str] | None) -> Sizes:
+    """Return the sizes that a command line chooses."""
+    return _sizes(_parser().parse_args(arguments))
+
+
 def _sizes(options: argparse.Namespace) -> Sizes:
-    base = FULL if options.full else SMALL
-    told = {name: getattr(options, name) for name in Sizes.__struct_fields__ if getattr(options, name) is not None}
-    return msgspec.structs.replace(base, **told)
+    pods = options.pods if options.pods is not None else FULL_PODS if options.full else SMALL_PODS
+    told = {name: getattr(options, name) for name in PODS_TO_ONE}
+    sizes = {name: max(1, pods // PODS_TO_ONE[name]) if size is None else size for name, size in told.items()}
+    return Sizes(pods=pods, **sizes)
 
 
 async def _run(sizes: Sizes, output: Path, patience: float, rounds: int) -> Figures:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from bench.e2e.server import Server
 
 _SAMPLE_SECONDS = 0.25
+#: What a simulated node allows.
+PODS_OF_A_NODE = 110
 
 
 class Sizes(msgspec.Struct, frozen=True):
@@ -41,6 +43,21 @@ class Sizes(msgspec.Struct, frozen=True):
     @property
     def replicas(self) -> int:
         return self.pods // self.deployments
+
+    def problem(self) -> str:
+        """Return why the pods cannot all find a place in every phase; empty if they can.
+
+        Each eviction leaves one part of the nodes to all pods. They are spread evenly before the first one.
+        """
+        pods = self.replicas * self.deployments
+        first = min(self.nodes - 1, -(-self.evicted * self.nodes // pods))
+        for phase, nodes in (("evict", self.nodes - first), ("evict the others", first)):
+            if nodes * PODS_OF_A_NODE < pods:
+                return (
+                    f"in the phase '{phase}' {pods:,} pods would have {nodes:,} of {self.nodes:,} nodes, which hold "
+                    f"{nodes * PODS_OF_A_NODE:,}: choose more --nodes, or an --evicted nearer to half of --pods"
+                )
+        return ""
 
 
 class Scenario:

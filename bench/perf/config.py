@@ -130,10 +130,16 @@ def _compile(file: Path, case: _RawTestCase, workload: _RawWorkload, name: str) 
         _check_templates(operation, file.parent)
     settings = {**case.featureGates, **workload.featureGates}
     # Other gates switch parts of kube-scheduler that have no counterpart here.
-    gates = gates_from({gate: on for gate, on in settings.items() if gate in _KNOWN_GATES})
+    gates = gates_from(_with_dependents({gate: on for gate, on in settings.items() if gate in _KNOWN_GATES}))
     labels = frozenset({*case.labels, *workload.labels})
     configuration = _configuration(file.parent, case.schedulerConfigPath, gates)
     return Workload(name, file, labels, operations, gates, case.defaultPodTemplatePath, configuration)
+
+
+def _with_dependents(settings: dict[str, bool]) -> dict[str, bool]:
+    """Turn off, too, what depends on a gate that is off: of kubelets and others, of which the files say nothing."""
+    off = {gate for gate, on in settings.items() if not on}
+    return {**{gate.name: False for gate in GATES if off.intersection(gate.needs)}, **settings}
 
 
 def _configuration(folder: Path, path: str, gates: GateSet) -> Configuration:

@@ -14,6 +14,7 @@ from bench.stall import hostile
 from bench.stall.claims import hostile_claims
 from bench.stall.custom import custom_definitions, custom_objects, large_service
 from bench.stall.expressions import expensive_pods
+from bench.stall.extensions import EXTENSIONS
 from bench.stall.generated import generated
 from bench.stall.hostile import config_map, encoded, pod
 from bench.stall.scale import large_deployment
@@ -307,6 +308,7 @@ LOADS: dict[str, Callable[[Context], Awaitable[Answers]]] = {
     "a Deployment of 20,000 replicas with two budgets": large_deployment(20_000),
     "a Deployment of 50,000 replicas with two budgets": large_deployment(50_000),
     "Tables of 12,000 pods while they are created": large_deployment(12_000, tables=True),
+    **EXTENSIONS,
     "OpenAPI, discovery, metrics": documents,
     "50,000 creates": fill,
     "10 lists": lists("application/json"),

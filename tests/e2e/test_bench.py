@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bench import __main__ as command
-from bench import cel_loops, lint, measure, plan, startup, twins
+from bench import autoscale, cel_loops, fit, lint, measure, plan, startup, twins
 from bench.measure import Timing, race
 from bench.perf import twin_race
 from bench.result import Result, shown, table, timed
@@ -37,6 +37,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(twin_race, "UNEQUAL_PODS", 50)
     monkeypatch.setattr(twin_race, "RACES", 1)
     monkeypatch.setattr(cel_loops, "COST", 500)
+    monkeypatch.setattr(fit, "PODS", 500)
+    monkeypatch.setattr(fit, "SEEDS", (1,))
+    monkeypatch.setattr(fit, "SHAPES", (5,))
+    monkeypatch.setattr(autoscale, "DEPLOYMENTS", 2)
+    monkeypatch.setattr(autoscale, "REPLICAS", 5)
+    monkeypatch.setattr(autoscale, "HOURS", "10m")
 
 
 @pytest.mark.parametrize("theme", THEMES)
