@@ -32,9 +32,20 @@ import moorage.match.cel.program  # noqa: F401
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
 
-#: The folders that come first: their files take long and wait for processes. With many short files at the end, no
-#: worker is left with a long one while the others have nothing to do (with `--no-loadscope-reorder`).
-_FIRST = ("tests/e2e/", "tests/browser/", "tests/faults/", "tests/laws/", "tests/contract/")
+#: The files that fork most come first, since a fork costs the more the larger the worker has become; then the folders
+#: whose files take long and wait for processes. With many short files at the end, no worker is left with a long one
+#: while the others have nothing to do (with `--no-loadscope-reorder`).
+_FORKING = (
+    "tests/laws/test_suggestion_laws.py",
+    "tests/laws/test_workload_suggestion_laws.py",
+    "tests/laws/test_explanation_laws.py",
+    "tests/unit/plan/explain/",
+    "tests/unit/plan/test_explanation",
+    "tests/unit/dashboard/export/",
+    "tests/unit/dashboard/questions/",
+    "tests/unit/dashboard/simulator/",
+)
+_FIRST = (*_FORKING, "tests/e2e/", "tests/browser/", "tests/faults/", "tests/laws/", "tests/contract/")
 _VARIABLE = re.compile(r"TEST_ASSET_\w+")
 #: Seconds of real time after which a test hangs: far more than any takes on a busy machine.
 PATIENCE = 300.0
@@ -79,8 +90,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which tests with real Kubernetes programs did not run: with `-q` a skipped test is only a letter."""
     skipped = [one for one in terminalreporter.stats.get("skipped", ()) if "tests/interop/" in one.nodeid]
-    if skipped:
-        missing = sorted({variable for one in skipped for variable in _VARIABLE.findall(str(one.longrepr))})
+    missing = sorted({variable for one in skipped for variable in _VARIABLE.findall(str(one.longrepr))})
+    if missing:
         terminalreporter.write_sep("=", "interoperability was not tested", yellow=True)
         terminalreporter.write_line(f"{len(skipped)} tests need real Kubernetes programs: set {', '.join(missing)}")
 

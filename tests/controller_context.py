@@ -1,6 +1,6 @@
 """A context to construct controllers with."""
 
-from moorage.control.framework.controller import ControllerContext
+from moorage.control.framework.controller import CheckPolicy, ControllerContext
 from moorage.match.evaluation.accounts import Evaluations
 from moorage.model.gates import GateSet, default_gates
 from moorage.telemetry.metrics import Metrics
@@ -12,7 +12,13 @@ def controller_context(
     *,
     simulates_storage: bool = False,
     evaluations: Evaluations | None = None,
+    check_policy: CheckPolicy | None = None,
 ) -> ControllerContext:
     return ControllerContext(
-        gates or default_gates(), metrics or Metrics(), lambda: 0.5, simulates_storage, evaluations
+        gates or default_gates(),
+        metrics or Metrics(),
+        lambda: 0.5,
+        simulates_storage,
+        evaluations,
+        check_policy=check_policy,
     )

@@ -48,7 +48,7 @@ ExtendWebSocketsToKubelet BETA + declared by nodes; nothing is streamed
 GracefulNodeShutdown BETA + a switch, played by an [annotation](kubelet.md#nodes)
 GracefulNodeShutdownBasedOnPodPriority BETA + a switch, played likewise
 HostnameOverride BETA + validated; no container has a host name
-HPAConfigurableTolerance BETA - tolerances are stored and validated; no controller scales by metrics
+HPAConfigurableTolerance BETA + a switch
 InPlacePodLevelResourcesVerticalScaling BETA + a switch
 InPlacePodVerticalScalingInitContainers BETA + a switch; init containers have completed in no time
 KubeletCrashLoopBackOffMax BETA - the longest back-off is five minutes

@@ -26,6 +26,12 @@ class SlowClient:
         await self._there()
         return await self._client.get(kind, name, namespace)
 
+    async def read(self, path: str) -> Raw:
+        await self._there()
+        found = await self._client.read(path)
+        await self._there()
+        return found
+
     async def list_all(self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = "") -> Listing:
         await self._there()
         found = await self._client.list_all(kind, namespace, labels=labels, fields=fields)

@@ -92,6 +92,9 @@ class VirtualCluster:
         """The controllers' recorder."""
         self.events.append(Reported(involved, kind, reason, message))
 
+    def rewrite(self, involved: Raw, kind: str, reason: str, message: str, event: str, count: int) -> None:
+        self.report(involved, kind, reason, message)
+
     async def start(self) -> None:
         """Start the controllers and let them see everything."""
         self.metrics = Metrics()

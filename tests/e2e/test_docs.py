@@ -22,6 +22,10 @@ CAPTURED = {
     "docs/lint.md": 3,
     "docs/gates.md": 2,
     "docs/devices.md": 1,
+    "docs/attach.md": 3,
+    "docs/policy.md": 2,
+    "docs/capacity.md": 4,
+    "docs/horizontal-autoscaling.md": 3,
 }
 #: Each command, and the page that has all of its options.
 COMMANDS = {
@@ -30,9 +34,12 @@ COMMANDS = {
     "explain": "docs/explain.md",
     "dump": "docs/command-line.md",
     "gates": "docs/gates.md",
+    "policy": "docs/policy.md",
     "watch": "docs/watch.md",
     "dashboard": "docs/dashboard.md",
     "demo": "docs/demo.md",
+    "attach": "docs/attach.md",
+    "capacity": "docs/capacity.md",
     "up": "docs/up.md",
     "list": "docs/clusters.md",
     "stop": "docs/clusters.md",
@@ -86,7 +93,25 @@ def test_a_capture_is_what_is_printed(page: str, command: str, shown: str, tmp_p
 
 
 @pytest.mark.parametrize(
-    "command", [*COMMANDS, "snapshot save", "snapshot restore", "gates audit", "store migrate", "store check"]
+    "command",
+    [
+        *COMMANDS,
+        "snapshot save",
+        "snapshot restore",
+        "gates audit",
+        "store migrate",
+        "attach convert",
+        "attach policies",
+        "attach install",
+        "attach status",
+        "attach uninstall",
+        "attach webhook",
+        "attach controller",
+        "store check",
+        "policy test",
+        "policy explain",
+        "capacity fit",
+    ],
 )
 def test_every_option_is_on_its_page(command: str) -> None:
     told = moorage(*command.split(), "--help").stdout

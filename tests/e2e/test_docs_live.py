@@ -27,6 +27,7 @@ PAGES = (
     "docs/kubelet.md",
     "docs/controllers.md",
     "docs/devices.md",
+    "docs/admission.md",
 )
 HOME = "/home/me"
 LAST_LINE = "Ctrl-C stops it."

@@ -65,7 +65,8 @@ async def _fuzz(seed: int, count: int) -> tuple[dict[int, int], dict[str, tuple[
                 body = msgspec.json.encode(fine(kind, "web", "default"))
                 posted = Asked("POST", f"{root}{where}/{kind.plural}", {"content-type": "application/json"}, body)
                 code, problem = await tried(handler, posted)
-                assert code in (201, 409, 403), (posted, code, problem)
+                # 500: a webhook that a request has registered for such objects does not answer
+                assert code in (201, 409, 403) or (code == 500 and not problem), (posted, code, problem)
     for problem in await _shown_in_every_form(handler, api):
         failures.setdefault(_place(problem), ("", problem))
     return codes, failures

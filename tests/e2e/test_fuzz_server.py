@@ -23,7 +23,8 @@ _MAX_FILES = 64
 def _check(answer: Answer, sent: bytes) -> None:
     said = f"{sent[:3000]!r}\n{answer.body[:1000]!r}"
     # 501 and 505: an encoding or a version of HTTP that this server does not speak
-    assert answer.status < 500 or answer.status in (501, 505), said
+    # 500: a webhook that a request has registered does not answer
+    assert answer.status < 500 or answer.status in (501, 505) or b"failed calling webhook" in answer.body, said
     assert b"Traceback" not in answer.body, said
     if answer.status >= 400 and answer.body:
         status = json.loads(answer.body)

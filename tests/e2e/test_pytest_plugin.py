@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -85,6 +86,15 @@ def test_a_project_without_it_imports_next_to_nothing(tmp_path: Path) -> None:
     ran = run_pytest(tmp_path)
     assert ran.returncode == 0, ran.stdout
     assert "moorage(**options)" in run_pytest(tmp_path, "--markers").stdout
+
+
+def test_the_webhook_of_the_examples_passes_its_tests(tmp_path: Path) -> None:
+    """They do not run in place, where Python would leave compiled files among the examples."""
+    folder = tmp_path / "webhook"
+    shutil.copytree(ROOT / "examples" / "match-label-keys-by-webhook", folder)
+    ran = run_pytest(tmp_path, str(folder))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "2 passed" in ran.stdout
 
 
 def blocks(language: str) -> list[str]:

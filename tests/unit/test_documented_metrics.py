@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from moorage.attached.controller.process import AttachControllerProcess
+from moorage.attached.webhook.process import WebhookProcess, WebhookSettings
 from moorage.cli.shared import gates_of_components
 from moorage.client.event_sender import BURST, MAX_QUEUED, PER_SECOND
 from moorage.client.kubeconfig.access import Access
@@ -21,7 +23,7 @@ PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(\w+)` \| (counter|gauge|histogram) \| ([^|]*)\|", re.MULTILINE)
 EVENTS = PAGE.partition("## Events")[2]
 #: Where events are reported from; the third of what `Report(…)` and a recorder's `report` are given is the reason.
-REPORTING = ("control", "run", "schedule/live", "client")
+REPORTING = ("attached/controller", "control", "run", "schedule/live", "client")
 _REASON = 2
 
 
@@ -51,7 +53,10 @@ async def _running() -> dict[str, tuple[str, list[str]]]:
     alone = Process("moorage", Access("http://127.0.0.1:1"), election=ElectionTimes())
     process = ControllerManagerProcess(alone, default_gates(), ())
     await process.client.close()
-    return found | _families(process.metrics)
+    attached = AttachControllerProcess(alone)
+    await attached.client.close()
+    webhook = WebhookProcess(WebhookSettings(Path("tls")))
+    return found | _families(process.metrics) | _families(attached.metrics) | _families(webhook.metrics)
 
 
 def test_every_metric_is_in_a_table_with_its_type_and_labels() -> None:

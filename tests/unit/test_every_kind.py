@@ -18,8 +18,8 @@ from moorage.model.types.view import Int32, View
 from moorage.serve.openapi.definitions import definition_name, describe_type
 from moorage.serve.requests.protobuf_reader import UNNUMBERED, field_numbers
 from moorage.serve.resources.served import RESOURCES
+from moorage.serve.subresources.requests import SUBRESOURCES
 from moorage.serve.tables.render import TABLES
-from moorage.serve.verbs.subresource_requests import SUBRESOURCES
 
 API_PAGE = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 
@@ -87,7 +87,7 @@ def missing_rows(kind: Kind) -> list[str]:
         "status rule (validate_status in ROWS)": kind.has_status
         is (row is not None and row.validate_status is not None),
         "discovery": RESOURCES.get((kind.group, kind.version, kind.plural)) is kind,
-        "subresource handlers (serve/verbs/subresource_requests.py)": all(
+        "subresource handlers (serve/subresources.requests.py)": all(
             sub.name in ("status", APPROVAL, *POD_PARTS) or sub.name in SUBRESOURCES for sub in kind.subresources
         ),
         "table (serve/tables/)": (kind.api_version, kind.name) in TABLES,
@@ -142,7 +142,12 @@ def test_no_table_has_a_row_without_a_kind() -> None:
     assert set(REGISTRY) == views
     assert set(HOMES) <= {view.__name__ for view in views}
     assert set(RESOURCES.values()) == {*KINDS.values(), *VIRTUAL_KINDS}
-    assert set(TABLES) - set(KINDS) == {("autoscaling/v1", "Scale"), ("v1", "ComponentStatus")}
+    assert set(TABLES) - set(KINDS) == {
+        ("autoscaling/v1", "Scale"),
+        ("v1", "ComponentStatus"),
+        ("metrics.k8s.io/v1beta1", "NodeMetrics"),
+        ("metrics.k8s.io/v1beta1", "PodMetrics"),
+    }
 
 
 def test_names_that_clients_type_lead_to_one_resource() -> None:
