@@ -16,11 +16,14 @@ WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 KUBECTL_USED := $(or $(KUBECTL),$(shell command -v kubectl),$(CURDIR)/$(BIN)/kubectl)
 
+# The chart of `attach install` is tested with a real helm, beside our Python; without one those tests are skipped.
+HELM_READY := $(if $(wildcard $(BIN)/helm),,install-helm)
+
 # The dashboard is tested in a real Chromium: the machine's own, or else Debian's package, where root may install it.
 CHROMIUM_READY := $(if $(or $(CHROMIUM),$(shell command -v chromium chromium-browser google-chrome)),,install-chromium)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run install-chromium test test-slow test-interop test-faults check package screenshots docs format lock bench bench-e2e bench-controllers clean
+.PHONY: help setup run install-chromium install-helm test test-slow test-interop test-attach test-faults check package screenshots docs format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,6 +47,9 @@ $(BIN)/kubectl: $(READY) tests/e2e/install_kubectl.py
 install-chromium:
 	@$(PYTHON) tests/browser/install_chromium.py
 
+install-helm: $(READY)
+	-@$(PYTHON) tests/e2e/install_helm.py $(BIN)/helm
+
 setup: $(READY) ## make .venv with the package and the development tools
 
 # One coherent cluster in which every workload lands where it says; it is gone when it is stopped.
@@ -53,7 +59,7 @@ run: $(RUNS) ## set up and start an example cluster with its dashboard, all gate
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster --dashboard $(if $(PORT),--port $(PORT))
 
 # Files are taken in the order that tests/conftest.py puts them in, long ones first.
-test: $(READY) $(KUBECTL_READY) $(CHROMIUM_READY) ## set up and run all tests
+test: $(READY) $(KUBECTL_READY) $(HELM_READY) $(CHROMIUM_READY) ## set up and run all tests
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check package
 	$(BIN)/python tests/run.py -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow"
 
@@ -63,6 +69,10 @@ test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs 
 
 test-interop: $(READY) ## run with real Kubernetes programs; docs/contributing/interoperability.md says how they are named
 	$(BIN)/python tests/run.py -rs --timeout 0 tests/interop
+
+# Not in parallel: each file has one cluster, of which its tests use all nodes.
+test-attach: $(READY) $(KUBECTL_READY) ## test attach beside Kubernetes; MOORAGE_TEST_KUBECONFIG=FILE names any cluster whose API server reaches this machine
+	KUBECTL="$(KUBECTL_USED)" $(BIN)/python tests/run.py -rs -n 0 --timeout 0 tests/interop/attached
 
 # Real etcd members, API servers and components, under load, in namespaces of their own where root allows it.
 test-faults: $(READY) ## kill, pause, cut, fill and slow down real processes; FAULTS=500 SEED=… STORE=sqlite, see tests/faults
