@@ -19,12 +19,6 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         yield made
 
 
-@pytest.fixture
-def tenant(installation: Installation) -> Iterator[Tenant]:
-    with installation.cluster.scenario() as made:
-        yield made
-
-
 @pytest.mark.parametrize(
     "story",
     [

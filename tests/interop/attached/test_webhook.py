@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
-from tests.interop.attached import answers, everyday_use, failures, operations, races, stories
+from tests.interop.attached import everyday_use, failures, races
 from tests.interop.attached.drawn_pods import (
     EXPRESSIONS,
     THRESHOLDS,
@@ -14,12 +14,12 @@ from tests.interop.attached.drawn_pods import (
     unlike_the_original,
 )
 from tests.interop.attached.installation import Installation, attached
+from tests.interop.attached.scenarios import FAILURES, STORIES, Failure, Story, name_of
 from tests.interop.attached.unaware_cluster import NODES, Tenant, UnawareCluster, a_cluster, needs_a_cluster, pod
 from tests.unit.attach.workloads import toleration
 
 pytestmark = needs_a_cluster()
 
-Failure = Callable[[Tenant, Installation], None]
 #: What the policies cannot lower, of which the nodes of everyday use accept the same.
 _DEMANDS = {
     "number": toleration("Gt", "950", effect="NoSchedule"),
@@ -41,12 +41,6 @@ def installation(cluster: UnawareCluster) -> Iterator[Installation]:
 
 
 @pytest.fixture
-def tenant(installation: Installation) -> Iterator[Tenant]:
-    with installation.cluster.scenario() as made:
-        yield made
-
-
-@pytest.fixture
 def spot(installation: Installation) -> Iterator[Tenant]:
     with installation.cluster.scenario(everyday_use.SPOT) as made:
         yield made
@@ -55,25 +49,14 @@ def spot(installation: Installation) -> Iterator[Tenant]:
 @pytest.mark.parametrize(
     "story",
     [
-        stories.spot_nodes_are_for_those_who_ask,
-        stories.a_service_level_that_drops_evicts_exactly_those_that_need_more,
-        stories.versions_decide_about_taints_and_labels,
-        stories.versions_decide_who_stays_when_a_node_is_upgraded,
-        stories.expressions_decide_by_match_labels,
-        stories.expressions_decide_who_stays,
-        stories.a_soft_taint_makes_a_node_less_welcome,
-        stories.what_cannot_work_is_refused_in_words_that_say_why,
-        answers.answers_are_in_the_words_of_the_user,
-        answers.a_what_if_is_what_happens,
-        answers.gates_say_what_is_attached,
-        operations.status_and_uninstall_say_what_is_lowered,
+        *STORIES,
         races.no_pod_lands_on_a_node_that_was_tainted_just_before,
         races.no_pod_with_an_expression_lands_on_a_node_that_was_tainted_just_before,
         races.no_waiting_pod_lands_on_a_fresh_node_that_is_not_good_enough,
     ],
-    ids=lambda story: story.__name__,
+    ids=name_of,
 )
-def test_stories(story: Callable[[Tenant], None], tenant: Tenant) -> None:
+def test_stories(story: Story, tenant: Tenant) -> None:
     story(tenant)
 
 
@@ -109,20 +92,12 @@ def test_everyday_use(use: Callable[[Tenant, everyday_use.Raw], None], demand: s
 @pytest.mark.parametrize(
     "failure",
     [
-        failures.the_webhook_is_down,
-        failures.the_controller_is_down,
-        failures.a_budget_forbids_to_leave,
-        failures.a_leader_is_killed,
-        failures.the_mirror_is_removed,
-        failures.the_certificate_expires,
+        *FAILURES,
         failures.the_certificate_is_rotated,
-        failures.the_api_server_starts_again,
-        failures.the_webhook_is_replaced_while_it_is_used,
-        failures.hostile_labels_and_annotations_are_not_trusted,
         everyday_use.ordinary_objects_cause_no_call,
         everyday_use.a_lowered_deployment_is_sent_when_its_template_changes,
     ],
-    ids=lambda failure: failure.__name__,
+    ids=name_of,
 )
 def test_failures(failure: Failure, tenant: Tenant, installation: Installation) -> None:
     failure(tenant, installation)

@@ -6,9 +6,10 @@ from typing import Any
 
 from moorage.admit.extension.attributes import Attributes, ObjectKind, ObjectResource, UserInfo
 from moorage.admit.extension.steps import ConversionCall
-from moorage.admit.extension.world import Decision, ParamKindRow, Question, ServedVersion
+from moorage.admit.extension.world import Decision, ParamKindRow, ServedVersion
 from moorage.admit.prepare.kind_defaults import default_admission_policy, default_policy_binding
 from moorage.admit.raw import Raw
+from moorage.match.cel.libraries.authz import Check
 from moorage.match.label_selector import compile_label_selector
 from moorage.model.api_error import internal
 from moorage.model.schema.conversion import convert_view
@@ -38,8 +39,8 @@ class PlainWorld:
         self.policies: list[ValidatingAdmissionPolicy] = []
         self.bindings: dict[str, list[ValidatingAdmissionPolicyBinding]] = {}
         self.objects: dict[tuple[str, str, str], Raw] = {}  # parameters: kind, namespace, name
-        self.allows: Callable[[UserInfo, Question], bool] = lambda user, question: False
-        self.asked: list[Question] = []
+        self.allows: Callable[[UserInfo, Check], bool] = lambda user, question: False
+        self.asked: list[Check] = []
         self.converts_by_webhook = False
         self.kinds = {
             ("v1", "ConfigMap"): ParamKindRow(ObjectKind("", "v1", "ConfigMap"), True),
@@ -143,7 +144,7 @@ class PlainWorld:
             if own == kind.kind and place == namespace and compiled.match(document["metadata"].get("labels") or {})
         ]
 
-    def authorize(self, user: UserInfo, question: Question) -> Decision:
+    def authorize(self, user: UserInfo, question: Check) -> Decision:
         self.asked.append(question)
         return Decision(self.allows(user, question), "because")
 

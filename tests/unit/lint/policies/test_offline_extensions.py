@@ -7,10 +7,10 @@ from moorage.admit.extension.attributes import ObjectKind, ObjectResource, UserI
 from moorage.admit.extension.matching.versions import converted
 from moorage.admit.extension.remarks import Remarks
 from moorage.admit.extension.steps import without_calls
-from moorage.admit.extension.world import Question
 from moorage.admit.raw import Raw
 from moorage.lint.policies.judge import not_called_text
 from moorage.lint.policies.offline_extensions import LeftOut, OfflineExtensions
+from moorage.match.cel.libraries.authz import Check
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.schema.conversion import convert_view
@@ -139,7 +139,7 @@ def test_namespace_that_is_only_assumed_has_the_label_of_its_name() -> None:
 def test_rights_are_those_of_the_objects_and_of_every_cluster() -> None:
     offline = Offline()
     alice = UserInfo("alice", groups=("system:authenticated",))
-    question = Question("get", resource="pods", namespace="default", name="p")
+    question = Check("get", resource="pods", namespace="default", name="p")
     assert not offline.world.authorize(alice, question).allowed
     assert offline.world.authorize(UserInfo("root", groups=("system:masters",)), question).allowed
     offline.learn(

@@ -7,7 +7,8 @@ import pytest
 
 from moorage.admit.apply.ownership_schema import FieldOwnershipSchema
 from moorage.admit.extension.attributes import ObjectKind, ObjectResource, UserInfo
-from moorage.admit.extension.world import ParamKindRow, Question
+from moorage.admit.extension.world import ParamKindRow
+from moorage.match.cel.libraries.authz import Check
 from moorage.model.api_error import ApiError
 from moorage.model.gates import default_gates
 from moorage.model.kinds import KINDS
@@ -194,7 +195,7 @@ async def test_documents_are_converted_between_versions_of_a_kind() -> None:
 async def test_authorizer_answers_as_for_a_request() -> None:
     client, api = await started()
     alice = UserInfo("alice", groups=("system:authenticated",))
-    question = Question("get", resource="pods", namespace="default", name="p")
+    question = Check("get", resource="pods", namespace="default", name="p")
     assert not api.extensions.authorize(alice, question).allowed
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
     about = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "r"}}
@@ -211,8 +212,8 @@ async def test_authorizer_answers_as_for_a_request() -> None:
     assert decision.allowed
     assert decision.reason.startswith("RBAC: allowed by RoleBinding")
     assert not api.extensions.authorize(alice, question._replace(namespace="other")).allowed
-    assert api.extensions.authorize(alice, Question("get", path="/healthz")).allowed
-    assert not api.extensions.authorize(alice, Question("get", path="/logs")).allowed
+    assert api.extensions.authorize(alice, Check("get", path="/healthz")).allowed
+    assert not api.extensions.authorize(alice, Check("get", path="/logs")).allowed
 
 
 async def test_configurations_are_applied_by_the_schema_of_kinds() -> None:

@@ -10,7 +10,7 @@ from moorage.admit.extension.matching.matcher import versioned
 from moorage.admit.extension.policies.conditions import ConditionsAnswer, aggregate, match_webhook_conditions
 from moorage.admit.extension.policies.inputs import RequestInputs
 from moorage.admit.extension.steps import advance, without_calls
-from moorage.admit.extension.world import Question
+from moorage.match.cel.libraries.authz import Check
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.extension.admission_policies import ValidatingWebhook
 
@@ -99,14 +99,14 @@ def test_authorizer_checks_are_asked_once_and_are_not_long() -> None:
         webhook(check, check), given, versioned(given.attributes, given.attributes.kind, world)
     )
     assert advance(steps).result == ConditionsAnswer(True)
-    assert world.asked == [Question("approve", "vec.example.com", "widgets", namespace="team-a")]
+    assert world.asked == [Check("approve", "vec.example.com", "widgets", namespace="team-a")]
 
 
 def test_service_accounts_are_asked_about_with_their_groups() -> None:
     world = PlainWorld()
     users: list[UserInfo] = []
 
-    def allow(user: UserInfo, _: Question) -> bool:
+    def allow(user: UserInfo, _: Check) -> bool:
         users.append(user)
         return True
 
@@ -114,7 +114,7 @@ def test_service_accounts_are_asked_about_with_their_groups() -> None:
     check = "authorizer.serviceAccount('team-a', 'builder').path('/healthz').check('get').allowed()"
     assert answer(webhook(check), inputs(world)) == ConditionsAnswer(True)
     assert users[0].name == "system:serviceaccount:team-a:builder"
-    assert world.asked == [Question("get", path="/healthz")]
+    assert world.asked == [Check("get", path="/healthz")]
 
 
 def test_three_checks_exceed_the_cost_of_one_expression() -> None:
