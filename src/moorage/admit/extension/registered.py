@@ -14,8 +14,9 @@ import msgspec
 
 from moorage.admit.extension.attributes import ObjectKind, ObjectResource, UserInfo
 from moorage.admit.extension.steps import ConversionCall
-from moorage.admit.extension.world import Decision, ParamKindRow, Question, ServedVersion
+from moorage.admit.extension.world import Decision, ParamKindRow, ServedVersion
 from moorage.admit.raw import Raw
+from moorage.match.cel.libraries.authz import Check
 from moorage.model.kinds import KINDS, Kind
 from moorage.model.types.extension.admission_policies import (
     MutatingAdmissionPolicy,
@@ -62,7 +63,7 @@ class ExtensionLookups(Protocol):
     def param_kind(self, api_version: str, kind: str) -> ParamKindRow | None: ...
     def param(self, kind: ObjectKind, namespace: str, name: str) -> Raw | None: ...
     def params(self, kind: ObjectKind, namespace: str, selector: LabelSelector) -> Sequence[Raw]: ...
-    def authorize(self, user: UserInfo, question: Question) -> Decision: ...
+    def authorize(self, user: UserInfo, question: Check) -> Decision: ...
     def apply_schema(self, kind: ObjectKind) -> object | None: ...
 
 
@@ -223,7 +224,7 @@ class RegisteredExtensions:
         row = self.lookups.param_kind(f"{kind.group}/{kind.version}" if kind.group else kind.version, kind.kind)
         return row is not None and row.namespaced == bool(namespace)
 
-    def authorize(self, user: UserInfo, question: Question) -> Decision:
+    def authorize(self, user: UserInfo, question: Check) -> Decision:
         return self.lookups.authorize(user, question)
 
     def apply_schema(self, kind: ObjectKind) -> object | None:

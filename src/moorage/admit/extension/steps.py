@@ -5,7 +5,7 @@ sent the answers in their order. The API server makes the calls and answers othe
 needed the generator ends in its first step, and costs a function call.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from moorage.admit.raw import Raw
@@ -115,16 +115,21 @@ def advance(steps: Steps[Result], answers: Sequence[Answer] | None = None) -> Ad
     return AdmissionStep(calls, None, is_over=False)
 
 
-def without_calls(steps: Steps[Result]) -> Result:
-    """Run admission to its end where webhooks are not called: they have no say, and its remarks note each of them."""
+def answered_by(steps: Steps[Result], answer: Callable[[Sequence[Call]], Sequence[Answer]]) -> Result:
+    """Run admission to its end with a function that answers calls. Raises what admission raises."""
     answers: Sequence[Answer] | None = None
     try:
         while True:
             calls = next(steps) if answers is None else steps.send(answers)
-            answers = not_answered(calls)
+            answers = answer(calls)
     except StopIteration as end:
         result: Result = end.value
         return result
+
+
+def without_calls(steps: Steps[Result]) -> Result:
+    """Run admission to its end where webhooks are not called: they have no say, and its remarks note each of them."""
+    return answered_by(steps, not_answered)
 
 
 def not_answered(calls: Sequence[Call]) -> Sequence[Answer]:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 from moorage.admit.extension.attributes import ObjectKind, ObjectResource, UserInfo
 from moorage.admit.extension.steps import ConversionCall
 from moorage.admit.raw import Raw
+from moorage.match.cel.libraries.authz import Check
 from moorage.model.types.extension.admission_policies import (
     MutatingAdmissionPolicy,
     MutatingAdmissionPolicyBinding,
@@ -15,20 +16,6 @@ from moorage.model.types.extension.admission_policies import (
     ValidatingWebhookConfiguration,
 )
 from moorage.model.types.meta import LabelSelector
-
-
-class Question(NamedTuple):
-    """What an expression asks an authorizer: about a resource, or about a path."""
-
-    verb: str
-    group: str = ""
-    resource: str = ""
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
-    path: str = ""
-    field_selector: str = ""
-    label_selector: str = ""
 
 
 class Decision(NamedTuple):
@@ -105,7 +92,7 @@ class ExtensionWorld(Protocol):
     def param(self, kind: ObjectKind, namespace: str, name: str) -> Raw | None: ...
     def params(self, kind: ObjectKind, namespace: str, selector: LabelSelector) -> Sequence[Raw]: ...
 
-    def authorize(self, user: UserInfo, question: Question) -> Decision: ...
+    def authorize(self, user: UserInfo, question: Check) -> Decision: ...
 
     def apply_schema(self, kind: ObjectKind) -> object | None:
         """Return the schema by which ApplyConfiguration merges objects of a kind (that of server-side apply)."""

@@ -12,7 +12,7 @@ from moorage.admit.chain import Admission
 from moorage.admit.extension.attributes import CREATE, UPDATE
 from moorage.admit.extension.extended_request import ExtendedRequest
 from moorage.admit.extension.remarks import Remarks
-from moorage.admit.extension.steps import Answer, Call, Steps, without_calls
+from moorage.admit.extension.steps import Answer, Call, Steps, answered_by, not_answered
 from moorage.admit.raw import Raw
 from moorage.admit.request import ANY_REQUEST, Request
 from moorage.model.api_error import ApiError
@@ -69,16 +69,7 @@ def request_about(
 
 def run(steps: Steps[Result], call: AnswerCalls | None) -> Result:
     """Carry out steps of admission. Webhooks that convert custom objects are not called. Raises what steps raise."""
-    if call is None:
-        return without_calls(steps)
-    answers: Sequence[Answer] | None = None
-    try:
-        while True:
-            calls = next(steps) if answers is None else steps.send(answers)
-            answers = call(calls)
-    except StopIteration as end:
-        result: Result = end.value
-        return result
+    return answered_by(steps, call or not_answered)
 
 
 def _admitting(

@@ -11,11 +11,12 @@ from typing import Any, Protocol
 from moorage.admit.apply.ownership_schema import FieldOwnershipSchema
 from moorage.admit.extension.attributes import ObjectKind, ObjectResource, UserInfo
 from moorage.admit.extension.steps import ConversionCall
-from moorage.admit.extension.world import Decision, ParamKindRow, Question, ServedVersion
+from moorage.admit.extension.world import Decision, ParamKindRow, ServedVersion
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.registry import row_of
 from moorage.custom.objects.decoding import apply_defaults, decode_metadata
 from moorage.custom.objects.embedded import MalformedError
+from moorage.match.cel.libraries.authz import Check
 from moorage.match.label_selector import compile_label_selector
 from moorage.match.requirement import SelectorError
 from moorage.model.api_error import internal
@@ -194,7 +195,7 @@ class DocumentLookups:
         selected = [one for one in documents if chosen.match(one["metadata"].get("labels") or {})]
         return [in_version(one, own, found) for one in sorted(selected, key=_name)]
 
-    def authorize(self, user: UserInfo, question: Question) -> Decision:
+    def authorize(self, user: UserInfo, question: Check) -> Decision:
         answer = self._authorize(User(*user), _attributes(question))
         return Decision(answer.allowed, answer.reason, answer.error)
 
@@ -260,7 +261,7 @@ def _kind_at(kind: Kind, subresource: str) -> ObjectKind | None:
     return ObjectKind(group, version, found.kind)
 
 
-def _attributes(question: Question) -> authorization.Attributes:
+def _attributes(question: Check) -> authorization.Attributes:
     if question.path:
         return authorization.Attributes(question.verb, path=question.path)
     return authorization.resource_attributes(

@@ -19,7 +19,7 @@ from moorage.admit.extension.policies.environment import (
     REQUEST_RESOURCE,
 )
 from moorage.admit.extension.policies.evaluation import Meter
-from moorage.admit.extension.world import Decision, ExtensionWorld, Question
+from moorage.admit.extension.world import Decision, ExtensionWorld
 from moorage.admit.raw import Raw
 from moorage.match.cel.libraries.authz import Account, AuthorizerValue, Check, ResourceCheck
 from moorage.model.api_error import not_found
@@ -120,7 +120,7 @@ class RequestInputs:
         key = (account, check)
         if key not in self._decisions:
             user = self.attributes.user if account is None else service_account_user(*account)
-            self._decisions[key] = self.world.authorize(user, Question(*check))
+            self._decisions[key] = self.world.authorize(user, check)
         return self._decisions[key]
 
 
