@@ -24,7 +24,7 @@ COST = 200_000
 LIMIT = 1_000_000
 GOAL = "≤ 0.1 s, ≤ 0.125×"
 TAINT = Taint(key="env.example.com/dev", value=",".join("abcdefghijklmnopqrstuvwxyz"), effect="NoSchedule")
-#: What to call it, the cost of an element, and the expression for so many elements.
+#: What to call it, the cost of an element, and the expression for a number of elements.
 EXPRESSIONS = (
     ("all", 6, "lists.range({n}).all(x, x >= 0) && taint.key == 'zz'"),
     ("all, two terms", 8, "lists.range({n}).all(x, x >= 0 && x < 1000000)"),

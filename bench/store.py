@@ -65,7 +65,7 @@ async def _creates(store: Store, kind: str, writers: int, count: int) -> list[Re
 
 
 async def _updates(path: Path) -> list[Result]:
-    """Every update supersedes a value; with so many of them, rows are removed as fast as they are written."""
+    """Every update supersedes a value; at this rate, rows are removed as fast as they are written."""
     store = await SqliteStore.open(path)
     known = await asyncio.gather(*(store.create(f"/pods/default/pod-{number}", VALUE) for number in range(1_000)))
     watches = [store.watch("/pods/", store.revision) for _ in range(WATCHES)]

@@ -185,7 +185,7 @@ class Following:
             self._tasks.append(asyncio.create_task(follower.run()))
 
     async def until(self, holds: Callable[[], bool], what: str, patience: float) -> None:
-        """Raises RunFailed if it does not, and nothing has happened for so many seconds."""
+        """Raises RunFailed if it does not, and nothing has happened for this number of seconds."""
         while not holds():
             self._changed.clear()
             try:

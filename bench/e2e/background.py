@@ -99,7 +99,7 @@ def _interval(operation: Churn) -> float:
 
 
 async def _every(interval: float) -> AsyncIterator[None]:
-    """Ticks, the first after an interval; those that nobody was there for are left out, as Go's tickers do."""
+    """Ticks, the first after an interval; those that were missed are left out, as Go's tickers do."""
     loop = asyncio.get_running_loop()
     due = loop.time() + interval
     while True:

@@ -43,7 +43,7 @@ class Sender:
         self.pool = ConnectionPool(access.server, tls, server_name=access.server_name, most=connections + 4)
 
     async def open(self, request: bytes) -> None:
-        """Use all connections once, so that nobody waits for one while something is measured. Raises RunFailed."""
+        """Use all connections once, so that no request waits for one while something is measured. Raises RunFailed."""
         try:
             made = await asyncio.gather(*(self.pool.take() for _ in range(self._connections)))
             await asyncio.gather(*(_exchange(connection, request, ()) for connection in made))

@@ -28,7 +28,7 @@ _POLL_SECONDS = 0.002
 
 
 class Server:
-    """A `moorage up`. `options` come after it; started anew it finds what it kept in `folder`."""
+    """A `moorage up`. `options` come after it; started again it finds what it kept in `folder`."""
 
     def __init__(self, folder: Path, options: Sequence[str] = (), storage: Sequence[str] = ()) -> None:
         self.folder, self._kubeconfig = folder, folder / "kubeconfig"

@@ -47,7 +47,7 @@ LEAST_ALLOCATED = {
 }
 
 
-#: The plugin looks at so many classes of tasks, the most common ones.
+#: How many classes of tasks the plugin looks at, the most common ones first.
 MAX_CLASSES = 20
 PLUGIN = Path(__file__).resolve().parents[2] / "examples" / "plugin"
 

@@ -48,7 +48,7 @@ class NodeType(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What tasks of one shape need. `models` are those of GPUs that will do; any if there are none."""
+    """What tasks of one shape need. `models` are those of GPUs that will do; any if it is empty."""
 
     cpu: int
     memory: int

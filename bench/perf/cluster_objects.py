@@ -1,7 +1,7 @@
 """The engine under test and the objects it is told about: what an API server and its watches would do, without either.
 
 In: typed views. Out: the events that the scheduler gets for them, and what became of each pod. A deleted pod is gone at
-once unless a finalizer, or a grace period with nobody to end it, keeps it.
+once unless a finalizer, or a grace period that no component ends, keeps it.
 """
 
 from __future__ import annotations

@@ -170,7 +170,7 @@ class Executor:
         return not path or self._template(path).is_static
 
     def make_pods(self, operation: CreatePods, namespace: str) -> list[Pod]:
-        """The pods of an operation, with volumes if it has any, which nobody has heard of yet."""
+        """The pods of an operation, with volumes if it has any, before any component sees them."""
         path = operation.podTemplatePath or self.workload.default_pod_template
         template = PodTemplate(self._template(path) if path else None)
         count = operation.count

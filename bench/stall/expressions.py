@@ -22,7 +22,7 @@ _TRIES = 600
 
 
 def expensive_pods(pods: int, expressions: int) -> Callable[[Context], Awaitable[Counter[str]]]:
-    """Return a load: so many pods, each with so many expressions that no other pod has."""
+    """Return a load: pods, each with expressions that no other pod has."""
 
     async def load(context: Context) -> Counter[str]:
         wire, answers = Wire(context.access), Counter[str]()

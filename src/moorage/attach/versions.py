@@ -14,7 +14,7 @@ PART: Final = 10**6
 
 
 def ordered_integer(text: str) -> int | None:
-    """Return the number of a version, however short it is written; None if it is none or has no number."""
+    """Return the number of a version, however short it is written; None for other texts and versions without one."""
     version = version_or_none(text)
     return None if version is None else _number(version)
 

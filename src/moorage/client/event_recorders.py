@@ -157,7 +157,7 @@ class EventCorrelator:
         return EventAction(KINDS.EVENT, document, change)
 
     def _is_one_of_many(self, now: int, key: tuple[Any, ...], message: str) -> bool:
-        """Return whether so many different messages came that they are to be combined."""
+        """Return whether enough different messages came to combine them."""
         similar = self._similar.recall(key)
         if similar is None or now - similar.last > SIMILAR_SECONDS * NANOSECONDS:
             similar = _Similar()

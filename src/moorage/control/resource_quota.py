@@ -95,7 +95,7 @@ class ResourceQuotaController(Controller):
         return Plan(status_update(found, status))
 
     def _custom_kinds(self, quota: ResourceQuota, world: World) -> list[CustomKind]:
-        """Return the custom kinds that can be counted: if one is gone, there are none of it any more."""
+        """Return the custom kinds that can be counted: a kind that is gone has no objects any more."""
         return [
             kind
             for key, kind in self._listed.items()

@@ -1,4 +1,4 @@
-"""Stories of `moorage demo`: what is said, what is typed, what must come of it; and where they are found.
+"""Find and read the stories of `moorage demo`: text, commands that are typed, and the output that must follow.
 
 A `story.md` is Markdown that reads well by itself:
 
@@ -115,7 +115,7 @@ class Story(NamedTuple):
     document: str
     gates: str
     steps: tuple[StoryStep, ...]
-    ending: str  # what is said after the last step
+    ending: str  # the text after the last step
 
 
 def read_story(name: str, text: str, source: str) -> Story:

@@ -20,7 +20,7 @@ _TARGETS = 2  # the column of `kubectl get hpa`
 
 
 class Rescale(msgspec.Struct, frozen=True, rename="camel"):
-    """One scaling, so many seconds after the beginning, or after the changes."""
+    """One scaling, and how many seconds after the beginning, or after the changes, it happens."""
 
     after_seconds: float
     before: int

@@ -158,7 +158,7 @@ def _shares_capacity(spec: Raw) -> bool:
 
 
 def prepare_claim_status(new: Raw, old: Raw, gates: GateSet) -> None:
-    """Drop fields of gates that are off, and what is said of devices that are no longer allocated."""
+    """Drop fields of gates that are off, and the status of devices that are no longer allocated."""
     status, before = part(new, "status"), old.get("status") or {}
     spec = old.get("spec") or {}
     keeps_devices = gates.enabled(known.DRA_RESOURCE_CLAIM_DEVICE_STATUS) or bool(before.get("devices"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class NotEmpty(Exception):
-    """The directory has something in it, or is none."""
+    """The path is not an empty directory."""
 
 
 def write_new_directory(path: Path, files: Mapping[str, str]) -> None:

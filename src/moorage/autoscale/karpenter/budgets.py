@@ -12,7 +12,7 @@ EMPTY, UNDERUTILIZED, DRIFTED = "Empty", "Underutilized", "Drifted"
 
 
 def allowed_disruptions(disruption: Disruption, nodes: int, reason: str, now: float) -> int:
-    """Return how many of so many nodes may be disrupted at a time; INT32_MAX if no budget is in force."""
+    """Return how many nodes of this number may be disrupted at a time; INT32_MAX if no budget is in force."""
     return min(
         (
             _share(budget.nodes, nodes)

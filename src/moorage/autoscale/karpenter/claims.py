@@ -71,7 +71,7 @@ class PlannedClaim:
 
 
 class ClaimPlan:
-    """Finds places for pods in a trial, with new NodeClaims where there are none."""
+    """Finds places for pods in a trial, with new NodeClaims where no node has room."""
 
     def __init__(
         self,

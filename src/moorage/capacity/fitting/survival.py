@@ -29,7 +29,7 @@ ZONES, POOLS = "zone", "pool"
 MAX_LOSSES = 300
 MAX_ROUNDS = 30
 MAX_REMOVALS = 20
-#: Of so few pods cheaper mixes are tried, so many of them.
+#: Up to this number of pods cheaper mixes are tried, and up to this number of mixes.
 MAX_PODS_TO_SEARCH, MAX_TRIALS = 100, 40
 
 

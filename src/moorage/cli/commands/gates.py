@@ -191,7 +191,7 @@ def _gates(names: tuple[str, ...]) -> list[Gate]:
     known = {gate.name: gate for gate in GATES}
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise click.BadParameter(f"{unknown[0]} is none of {', '.join(known)}", param_hint="'--gate'")
+        raise click.BadParameter(f"{unknown[0]} is not one of {', '.join(known)}", param_hint="'--gate'")
     return [known[name] for name in names] if names else list(GATES)
 
 

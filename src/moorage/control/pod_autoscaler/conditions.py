@@ -11,7 +11,7 @@ TRUE, FALSE = "True", "False"
 
 
 class Conditions:
-    """The conditions of one reconciliation. `list` is made anew by each change, so it can be kept."""
+    """The conditions of one reconciliation. each change makes a new `list`, so it can be kept."""
 
     def __init__(self, conditions: list[Raw], now: float) -> None:
         self.list, self._now = conditions, now

@@ -71,7 +71,7 @@ def _word_outside(exact: Iterable[str]) -> str:
 
 
 def _text_in(kind: ValueKind, cell: Interval, exact: Iterable[str]) -> str | None:
-    """Return a label value inside the cell that is none of the given texts; None if there is none."""
+    """Return a label value inside the cell that differs from all given texts; None if the cell has no other."""
     for value in filter(cell.contains, kind.scale.candidates(cell)):
         plain = kind.scale.write(value, "")
         # A version has many spellings: 7.0.0, v7.0.0, 07.0.0, 007.0.0, …

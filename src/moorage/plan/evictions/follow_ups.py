@@ -1,4 +1,4 @@
-"""Tell what follows when taints evict pods: where replacements land, that there are none, or that it never ends.
+"""Tell what follows when taints evict pods: where replacements land, that no pod is replaced, or that it never ends.
 
 What has happened is read from the simulation's history. What is still ahead is played in a copy of the process, so that
 the simulation stays at the moment that is shown.

@@ -95,7 +95,7 @@ class Definitions:
             self._following[group] = asyncio.get_running_loop().create_task(self._follow(group))
 
     async def _follow(self, group: str) -> None:
-        """Look at the definitions of a group that were written, until there are none."""
+        """Look at the definitions of a group that were written, until all have been looked at."""
         behind = self._behind[group]
         try:
             while behind:

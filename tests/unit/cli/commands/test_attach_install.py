@@ -46,7 +46,7 @@ def test_a_stream_or_a_list_is_printed_and_no_cluster_is_asked() -> None:
         ((*IMAGE, "--kubernetes-version", "1.35", "--policies-only"), "--policies-only needs Kubernetes 1.36"),
         ((*IMAGE, "--kubernetes-version", "1.36", "--policies-only", "--cert-manager"), "no webhook"),
         ((*IMAGE, "--kubernetes-version", "1.36", "--namespace", "Upper"), "a lowercase RFC 1123 label"),
-        ((*IMAGE, "--kubernetes-version", "1.36", "--native", "Eq"), "'Eq' is none of"),
+        ((*IMAGE, "--kubernetes-version", "1.36", "--native", "Eq"), "'Eq' is not one of"),
         ((*IMAGE, "-o", "helm"), "-o helm needs --directory"),
         ((*IMAGE, "--directory", "x"), "--directory needs -o kustomize or -o helm"),
         ((*IMAGE, "--kubeconfig", "/nowhere/config"), "name the version with --kubernetes-version"),

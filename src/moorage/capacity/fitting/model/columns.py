@@ -18,7 +18,7 @@ from moorage.capacity.fitting.model.problem import Floats, Ints, Mask, Pattern, 
 #: Rounds of column generation, and of those that search exactly.
 MAX_ROUNDS = 500
 MAX_EXACT_ROUNDS = 80
-#: An exact search of one node's best filling gives up after so many branches; its bound is valid then, too.
+#: An exact search of one node's best filling gives up after this number of branches; its bound is valid then, too.
 MAX_BRANCHES = 2_000
 _TOLERANCE = 1e-7
 _SMOOTHING, _LEAST_SMOOTHING = 0.8, 0.1

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
-#: A pool may start so many nodes at most, where nothing else bounds it.
+#: The most nodes that a pool may start, where nothing else bounds it.
 NO_BOUND = float("inf")
 
 

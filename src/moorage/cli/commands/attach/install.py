@@ -21,7 +21,7 @@ _NAME_VERSION = "name the version with --kubernetes-version, and no cluster is a
 
 
 def _no_definitions(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
-    """Print the custom resource definitions of attach, which are none."""
+    """Print the custom resource definitions of attach: it has no custom resources, so nothing."""
     from moorage.cli.shared import say
 
     if wanted and not ctx.resilient_parsing:
@@ -36,7 +36,7 @@ def _no_definitions(ctx: click.Context, option: click.Parameter, wanted: bool) -
     is_eager=True,
     expose_value=False,
     callback=_no_definitions,
-    help="Print the definitions of custom resources, and nothing else: there are none.",
+    help="Print the definitions of custom resources only. Attach has no custom resources: nothing is printed.",
 )
 @click.option(
     "--image", required=True, metavar="IMAGE", help="The image with moorage, which the cluster's nodes can pull."

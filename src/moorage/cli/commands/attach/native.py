@@ -43,5 +43,5 @@ def chosen_operators(text: str) -> frozenset[str] | None:
     for word in words:
         if word not in COMPARING:
             known = ", ".join(COMPARING)
-            raise click.BadParameter(f"{word!r} is none of {known}", param_hint=_HINT)
+            raise click.BadParameter(f"{word!r} is not one of {known}", param_hint=_HINT)
     return frozenset(words)

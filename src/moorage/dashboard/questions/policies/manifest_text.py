@@ -29,7 +29,7 @@ _NAMES_KEY = frozenset({"unknown-field", "duplicate-field"})
 
 
 class ManifestText:
-    """The objects of a text, in their order, and why parts of it are none."""
+    """The objects of a text, in their order, and why other parts of it are not objects."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name, self.text, self.lines = name, text, text.split("\n")

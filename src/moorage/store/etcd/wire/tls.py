@@ -56,6 +56,6 @@ def tls_trouble(error: ssl.SSLError) -> str:
 
 
 def closed_at_once(url: str) -> str:
-    """Return what is said of a server that closes a connection before it says anything."""
+    """Return the message for a server that closes a connection before it answers."""
     tls = "with TLS" if url.startswith("https:") else "without TLS"
     return f"{url} closed the connection: does it speak {tls}, and is this etcd's client URL?"

@@ -235,7 +235,7 @@ class _PolicyRound:
         self._attributes.object = self._object
         self._reinvocation.policies.changed(self._reinvocation)
 
-    # -- what is said of it
+    # -- metrics and remarks
 
     def _note(self, invocation: _Invocation, before: Raw, after: Raw) -> None:
         patch = copy_document({"patch": json_difference(before, after)})["patch"]

@@ -186,7 +186,7 @@ function ranks(result, values, found, sorted) {
   return ramp(result, values, found, sorted, (value) => rank.get(value), "not a version", ticks);
 }
 
-/** A ramp from the first of the sorted values to the last; one value that is none of them gets a colour of its own. */
+/** A ramp from the first of the sorted values to the last; one value outside of it gets a colour of its own. */
 function ramp(result, values, found, sorted, place, otherwise, ticks) {
   const code = new Map(sorted.map((value) => [value, rampStep(place(value))]));
   const bins = new Uint32Array(STEPS);

@@ -52,7 +52,7 @@ export function help(told) {
 function nothingHelps(explanation) {
   const standing = explanation.next ?? explanation.standing;
   if (standing === "Fits" || standing === "Bound") return "Nothing needs to: it has a node, or gets one.";
-  if (!explanation.nodes) return "Only nodes: there are none.";
+  if (!explanation.nodes) return "Nodes: the cluster has none.";
   if (explanation.notAllTried) return "No change was found that is enough. Not all were tried: each takes a long search.";
   if (explanation.reason === "NoScheduler") return "Nothing that can be tried here: its scheduler is not simulated.";
   if (explanation.reason === "Terminating") return "Nothing: it is being deleted.";

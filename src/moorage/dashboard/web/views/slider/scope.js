@@ -69,7 +69,7 @@ function labelFields(label, nodes, onscope) {
   return [keyBox, valueBox];
 }
 
-/** Label keys that make pools: those named so first, then those with few values; hosts are none. */
+/** Label keys that make pools: those named so first, then those with few values; a hostname makes no pool. */
 function labelKeys(nodes) {
   const found = new Map();
   for (const row of nodes.values()) {
