@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Locator, Page, Route, expect
+from tests.browser.accessibility import violations
 from tests.browser.conftest import OpenPage, Visitor
 from tests.browser.waiting import until
 from tests.e2e.kubectl import Kubectl
@@ -31,6 +32,21 @@ apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata: {name: front}
 spec: {minAvailable: 3, selector: {matchLabels: {app: front}}}
+"""
+_TOGETHER = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %(name)s}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: %(app)s}}
+  template:
+    metadata: {labels: {app: %(app)s}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      nodeSelector: {%(label)s}
+      containers: [{name: c, image: "i:1", resources: {requests: {cpu: 10m}}}]
+---
 """
 _POD = """
 apiVersion: v1
@@ -256,6 +272,37 @@ def test_a_rollout_that_waits_says_for_what_and_who_is_there(
     name = taken.first.inner_text()
     taken.first.click()
     expect(page.locator(".pod-drawer")).to_contain_text(name)
+
+
+def test_rollouts_at_once_are_told_apart_and_fit_a_narrow_window(
+    live_dashboard: Visitor, open_page: OpenPage, kubectl: Kubectl
+) -> None:
+    """Three are there on purpose: one with a long name, one that waits for a long reason, two of one workload."""
+    page = open_page(live_dashboard, "#/timeline?tab=rollouts", viewport={"width": 1440, "height": 900})
+    unlike = f"{'k' * 60}: {'v' * 63}"
+    named = {"long": "w" * 63, "waits": "waits-" + "x" * 53}
+    drawn = [
+        _TOGETHER % {"name": named["long"], "app": "long", "label": "kubernetes.io/os: linux"},
+        _TOGETHER % {"name": named["waits"], "app": "waits", "label": unlike},
+    ]
+    kubectl("apply -f -", "".join(drawn))
+    kubectl(f"rollout restart deployment/{named['waits']}")
+    waits = page.locator(f'.rollout[data-workload="Deployment default/{named["waits"]}"]')
+    expect(waits).to_have_count(2)
+    expect(waits.locator(".rollout-stuck").first).to_contain_text("Pending")
+    expect(page.locator(f'.rollout[data-workload="Deployment default/{named["long"]}"]')).to_have_count(1)
+    # A redrawn card keeps what was opened; the regions of all of them have names of their own.
+    page.evaluate("document.querySelectorAll('.rollout details').forEach((one) => (one.open = true))")
+    regions = page.locator(".rollout-steps:visible")
+    until(page, "() => document.querySelectorAll('.rollout details:not([open])').length", None, lambda shut: shut == 0)
+    labels = regions.evaluate_all("(all) => all.map((one) => one.ariaLabel)")
+    assert len(labels) == len(set(labels)) >= 3
+    assert violations(page) == []
+    for width in (720, 390, 320, 390, 320):  # at once, before the charts are drawn for the new width
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert violations(page) == []
+    kubectl(f"delete deployment/{named['long']} deployment/{named['waits']} --wait=false")
 
 
 def test_going_back_shows_the_pod_where_it_was(live_dashboard: Visitor, open_page: OpenPage, kubectl: Kubectl) -> None:

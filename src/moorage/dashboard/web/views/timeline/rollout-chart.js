@@ -4,7 +4,7 @@
  *   rolloutChart({steps: [{time, wanted, updated, old, available, maxSurge, maxUnavailable}], budgets, until, unit})
  *
  * `until` is where the last step's line ends; `unit` is "time" or "step" (for played rollouts, which have no time);
- * `width` is in pixels, so that text keeps its size.
+ * `width` is in pixels, so that text keeps its size. In a narrower place the chart shrinks until it is drawn again.
  */
 import { svg } from "../../lib/dom.js";
 import { clock, duration } from "../../lib/format.js";
@@ -25,7 +25,7 @@ export function rolloutChart({ steps, budgets = [], until, unit = "time", label,
   const stairs = (pick) => steps.map((step, index) => [x(times[index]), x(times[index + 1] ?? end), y(pick(step))]);
   return svg(
     "svg",
-    { class: "rollout-svg", width: WIDTH, height: HEIGHT, role: "img", "aria-label": label },
+    { class: "rollout-svg", width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label },
     grid(most, y, WIDTH),
     band(stairs((step) => step.wanted + step.maxSurge), stairs((step) => step.wanted), "rollout-surge"),
     band(stairs((step) => step.wanted), stairs((step) => Math.max(0, step.wanted - step.maxUnavailable)), "rollout-spare"),

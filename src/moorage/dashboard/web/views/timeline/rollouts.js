@@ -113,7 +113,7 @@ function card(rollout, opened, width, waiting, now) {
     "details",
     { dataset: { rollout: key }, open: opened.has(key), ontoggle: () => (details.open ? opened.add(key) : opened.delete(key)) },
     h("summary", {}, count(rollout.steps.length, "step")),
-    stepTable(rollout.steps, namespaceOf(rollout.workload)),
+    stepTable(rollout.steps, rollout.workload, `Steps of ${rollout.workload}, generation ${rollout.generation}, from ${when(rollout.began)}`),
   );
   return h(
     "article",
@@ -155,11 +155,13 @@ function fact(name, value, tone = "") {
   return h("div", {}, h("dt", {}, name), h("dd", { class: ["nums", tone] }, String(value)));
 }
 
-function stepTable(steps, namespace) {
+/** A table of steps in a region of its own: several are on one page, so `label` says whose steps they are. */
+function stepTable(steps, workload, label) {
+  const namespace = namespaceOf(workload);
   const heads = ["Time", "What was done", "Updated", "Old", "Available", "Surge", "Unavailable"];
   return h(
     "div",
-    { class: "scroll rollout-steps", tabindex: "0", role: "region", "aria-label": "Steps" },
+    { class: "scroll rollout-steps", tabindex: "0", role: "region", "aria-label": label },
     h(
       "table",
       {},
@@ -261,7 +263,7 @@ export function played(workload, rollout, width) {
     { class: "stack" },
     h("p", {}, rollout.completes ? chip("completes", "good") : chip("stops", "bad"), ` ${workload}: ${count(steps.length, "step")}. ${[rollout.message, rollout.room].filter(Boolean).join(" ")}`),
     steps.length ? h("figure", { class: "rollout-figure" }, rolloutChart({ steps, unit: "step", width, label: sentence(workload, steps) }), legend(false)) : null,
-    steps.length ? h("details", {}, h("summary", {}, "The steps"), stepTable(steps, namespaceOf(workload))) : null,
+    steps.length ? h("details", {}, h("summary", {}, "The steps"), stepTable(steps, workload, `Steps of ${workload}, as played`)) : null,
     rollout.fix ? h("div", {}, h("p", {}, "With this it would complete:"), h("pre", { class: "rollout-fix" }, rollout.fix)) : null,
   );
 }
