@@ -1,4 +1,4 @@
-"""Tell which feature gates a rule needs: in which components, since which version, and what is answered where one is off."""
+"""Tell which gates a rule needs: in which components, since which version, and what is answered where one is off."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
