@@ -63,6 +63,19 @@ def test_the_matrix_is_what_the_command_prints(
     for name, cells in shown.items():
         wanted = [words[printed[name][one]] if one in printed[name] else "–" for one in components]
         assert [cell.split("\n")[0] for cell in cells] == wanted, name
+    assert [kep["standing"] for kep in printed["keps"]] == ["native"] * 3
+    expect_keps(page, printed)
+
+
+def expect_keps(page: Page, printed: Any) -> None:
+    """The page has the KEPs as the command prints them: each with its state and the reason, and a link to its gate."""
+    cards = page.locator(".gate-kep")
+    expect(cards).to_have_count(len(printed["keps"]))
+    for card, kep in zip(cards.all(), printed["keps"], strict=True):
+        expect(card.locator(".chip")).to_contain_text(kep["standing"])
+        expect(card.get_by_role("link", name=kep["kep"])).to_have_attribute("href", re.compile(f"gate={kep['gate']}"))
+        expect(card).to_contain_text(kep["feature"])
+        expect(card).to_contain_text(kep["why"])
 
 
 def test_gates_in_use_come_first_and_the_others_are_folded(files_dashboard: Visitor, open_page: OpenPage) -> None:
@@ -140,6 +153,7 @@ def test_gates_are_found_and_chosen_by_keyboard(files_dashboard: Visitor, open_p
     page = open_page(files_dashboard, "#/gates")
     page.get_by_label("Find").fill("devices that several")
     expect(page.locator(".gate-name")).to_have_text(["DRAConsumableCapacity"])
+    expect(page.locator(".gate-kep")).to_have_count(0)
     page.get_by_label("Find").fill("")
     page.get_by_label("Show", exact=True).select_option("used")
     expect(page.locator(".gate-table tbody tr").filter(has_text="none")).to_have_count(0)
@@ -170,6 +184,11 @@ def test_a_half_enabled_gate_is_warned_about(browser: Browser, tmp_path: Path, o
             expect(page.locator(".gate-table tbody tr").first).to_contain_text(f"{CEL} !differs")
             expect(page.locator(".gate-value.skew")).to_have_text("off")
             expect(page.locator(".gate-detail")).to_contain_text("; off in kubelet.")
+            printed = moorage("gates", "--kubeconfig", str(cluster.kubeconfig), "-o", "json")
+            assert [kep["standing"] for kep in printed["keps"]] == ["absent"] * 3
+            expect_keps(page, printed)
+            expect(page.get_by_text("moorage attach install brings the 3 KEPs that are absent")).to_be_visible()
+            assert Axe().run(page).response["violations"] == []
             page.get_by_role("link", name=f"What depends on {CEL}").click()
             expect(page.locator(".gate-detail")).to_contain_text("No object uses what this gate guards.")
             page.context.close()

@@ -45,7 +45,7 @@ def server(reviews: list[Raw]) -> Iterator[WebhookServer]:
             return deny("not this one")
         if request["name"] == "moved":
             return patch({"op": "add", "path": "/spec/nodeSelector", "value": {"kubernetes.io/hostname": "n2"}})
-        return allow()
+        return allow(warnings=["an old image"] if request["name"] == "warned" else ())
 
     with WebhookServer(review, service="system/hooks") as server:
         yield server
@@ -64,22 +64,25 @@ def service_of(server: WebhookServer) -> str:
 
 def test_plan_places_what_webhooks_have_made(tmp_path: Path, server: WebhookServer, reviews: list[Raw]) -> None:
     mutating = server.mutating("hooks", rules=_PODS)
-    path = written(tmp_path, *_NODES, pod("moved"), pod("refused"), mutating)
+    path = written(tmp_path, *_NODES, pod("moved"), pod("refused"), pod("warned"), mutating)
     done = forked_moorage(["plan", "--call-webhooks", service_of(server), "-o", "json", path], cwd=tmp_path)
     assert '"n2"' in done.stdout
     assert "not this one" in done.stdout
-    assert {(one["name"], one["dryRun"]) for one in reviews} == {("moved", True), ("refused", True)}
+    assert "warns: an old image" in done.stdout
+    assert {(one["name"], one["dryRun"]) for one in reviews} == {("moved", True), ("refused", True), ("warned", True)}
     reviews.clear()
     assert "not this one" not in forked_moorage(["plan", path], cwd=tmp_path).stdout
     assert reviews == []
 
 
 def test_lint_finds_what_webhooks_refuse(tmp_path: Path, server: WebhookServer, reviews: list[Raw]) -> None:
-    path = written(tmp_path, pod("refused"), server.validating("hooks", rules=_PODS))
+    path = written(tmp_path, pod("refused"), pod("warned"), server.validating("hooks", rules=_PODS))
     service = service_of(server)
     done = forked_moorage(["lint", "--call-webhooks", service, path], cwd=tmp_path)
     assert done.returncode == 1
     assert "not this one" in done.stdout
+    assert "warning [policy-warns] Pod default/warned" in done.stdout
+    assert "warns: an old image" in done.stdout
     refused = forked_moorage(["lint", "--call-webhooks", path], cwd=tmp_path)
     assert "--webhook-service system/hooks=URL names it" in refused.stdout
     assert forked_moorage(["lint", service, path], cwd=tmp_path).returncode == 2

@@ -3,12 +3,13 @@
 A value is true, false, or null where it is not known; a component that does not read the gate has none.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from moorage.model.gate_skew import Skew, listed, skews
 from moorage.model.gates import GATES, Component, Gate, GateSet, gates_from
 from moorage.plan.gates.audit import order_of_disabling
+from moorage.plan.gates.kep_states import KepState, advice_on, as_rows
 from moorage.plan.input.live_gates import LiveGates
 
 #: Gates of other components that only their metrics name.
@@ -25,8 +26,11 @@ RUNBOOKS = frozenset(
 _BY_NAME = {gate.name: gate for gate in GATES}
 
 
-def gates_document(live: LiveGates | None, wanted: Mapping[str, bool]) -> dict[str, Any]:
-    """Return the answer to `GET /api/gates`. Without `live`, all components have the defaults and what is `wanted`."""
+def gates_document(live: LiveGates | None, wanted: Mapping[str, bool], keps: Sequence[KepState] = ()) -> dict[str, Any]:
+    """Return the answer to `GET /api/gates`. Without `live`, all components have the defaults and what is `wanted`.
+
+    `keps` are those that attach brings to a cluster, and how the live one has them.
+    """
     values = live.table() if live is not None else values_of(gates_from(dict(wanted)))
     known = live.known() if live is not None else None
     differences = skews(known) if known is not None else []
@@ -39,6 +43,8 @@ def gates_document(live: LiveGates | None, wanted: Mapping[str, bool]) -> dict[s
         "others": [{"name": name, "values": values[name]} for name in others[:MAX_OTHERS]],
         "skews": [_skew(skew) for skew in differences],
         "problems": list(live.problems) if live is not None else [],
+        "keps": as_rows(keps),
+        "kepAdvice": advice_on(keps),
     }
 
 

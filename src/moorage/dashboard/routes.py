@@ -86,7 +86,8 @@ class StateRoutes:
         return as_json(await self._source.earlier())
 
     async def _gates(self, request: Request, _: tuple[str, ...]) -> Answer:
-        return as_json(gates_document(await self._source.gates(), self._wanted_gates))
+        live = await self._source.gates()
+        return as_json(gates_document(live, self._wanted_gates, await self._source.keps()))
 
     async def _node(self, request: Request, values: tuple[str, ...]) -> Answer:
         document = await self._source.node(values[0])

@@ -7,6 +7,7 @@ core busy.
 
 import asyncio
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -25,6 +26,8 @@ from moorage.dashboard.state.live import Listener, LiveSource
 from moorage.dashboard.state.progress import Report
 from moorage.dashboard.state.rows import rows_of_table
 from moorage.model.kinds import KINDS, Kind
+from moorage.plan.gates.kep_states import KepState, kep_states
+from moorage.plan.gates.live_keps import ask_keps
 from moorage.plan.input.extensions.live_parameters import LiveParameters, read_parameters
 from moorage.plan.input.live_cluster import WANTED, Missing
 from moorage.plan.input.live_gates import LiveGates, ask_endpoints, ask_server, gates_in
@@ -87,6 +90,9 @@ class ClusterSource(Protocol):
 
     async def gates(self) -> LiveGates | None:
         """Return the gates that the components tell; None for files."""
+
+    async def keps(self) -> Sequence[KepState]:
+        """Return how the cluster has each KEP that attach brings; nothing for files."""
 
     async def node(self, name: str) -> Document | None: ...
 
@@ -210,6 +216,10 @@ class LiveCluster:
         self._gates = (time.monotonic(), gates)
         return gates
 
+    async def keps(self) -> Sequence[KepState]:
+        found = await ask_keps(self.live.client)
+        return kep_states(await self.gates(), found.minor, found.lowering)
+
     async def node(self, name: str) -> Document | None:
         row = self.board.rows.nodes.get(name)
         if row is None:
@@ -292,6 +302,9 @@ class FileCluster:
 
     async def gates(self) -> None:
         return None
+
+    async def keps(self) -> Sequence[KepState]:
+        return ()
 
     async def _load(self) -> str:
         """Read the files and show the plan. Return what is wrong; what was shown before stays then."""

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from moorage.cli.commands.gates import command
 from moorage.dashboard.gates import RUNBOOKS, gates_document
 from moorage.model.gates import GATES
+from moorage.plan.gates.kep_states import Lowering, as_rows, kep_lines, kep_states
 from moorage.plan.input.live_gates import gates_in
 
 CEL = "TaintTolerationCEL"
@@ -29,6 +30,23 @@ def test_files_have_the_defaults_that_the_command_prints() -> None:
     document = gates_document(None, {})
     assert {one["name"]: one["values"] for one in document["gates"]} == printed
     assert (document["told"], document["skews"], document["silent"]) == (False, [], [])
+
+
+def test_keps_are_told_as_the_command_tells_them() -> None:
+    live = gates_in({"kube-apiserver": metrics(TaintTolerationComparisonOperators=True, **{CEL: False})})
+    states = kep_states(live, 36, Lowering.NOTHING)
+    document = gates_document(live, {}, states)
+    assert [(one["kep"], one["standing"]) for one in document["keps"]] == [
+        ("KEP-5471", "native"),
+        ("KEP-5721", "absent"),
+        ("KEP-5500", "absent"),
+    ]
+    assert document["keps"] == as_rows(states)
+    assert document["kepAdvice"] == [*kep_lines(states)][-1][0]
+    attached = gates_document(live, {}, kep_states(live, 36, Lowering.WEBHOOK))
+    assert [one["standing"] for one in attached["keps"]] == ["native", "attached", "attached"]
+    assert attached["kepAdvice"] == ""
+    assert gates_document(None, {})["keps"] == []
 
 
 def test_what_the_command_line_sets_is_shown_for_files() -> None:

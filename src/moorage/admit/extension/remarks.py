@@ -28,6 +28,13 @@ class NotCalled(NamedTuple):
     is_conversion: bool = False
 
 
+class WebhookWarning(NamedTuple):
+    """What a webhook that was called warns of."""
+
+    webhook: str
+    text: str
+
+
 class Failure(NamedTuple):
     """An expression of a policy that an object does not pass, or that cannot be evaluated; also if it was only noted.
 
@@ -85,6 +92,8 @@ class Remarks(msgspec.Struct):
     """The remarks on one request, in order."""
 
     warnings: list[str] = []
+    #: Which of them come from which webhook.
+    webhook_warnings: list[WebhookWarning] = []
     audit: dict[str, str] = {}
     changes: list[Change] = []
     failures: list[Failure] = []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 declare(
     Theme.POLICIES,
     Rule("policy-refuses", ERROR, "A policy of the input refuses the object, or the pods of a workload."),
-    Rule("policy-warns", WARNING, "A policy of the input warns of the object, or of the pods of a workload."),
+    Rule("policy-warns", WARNING, "A policy of the input, or a webhook, warns of the object or of a workload's pods."),
     Rule("policy-param-missing", WARNING, "Parameters of a policy are not in the input, so that it is not applied."),
     Rule("webhook-not-called", Severity.INFO, "A webhook of the input would be asked about its objects."),
 )
@@ -96,10 +96,7 @@ class InputPolicies:
 
     def concern(self, chain: Admission, kind: Kind) -> bool:
         """Return whether policies or webhooks may be about the creation of such objects."""
-        if self.judge is None:
-            return False
-        chain.extensions = self.judge.world
-        return chain.is_extended(CREATE, kind)
+        return self.judge is not None and chain.is_extended(CREATE, kind)
 
     def complaints(self) -> Iterator[PlacedComplaint]:
         """Yield what is known once all objects were admitted."""

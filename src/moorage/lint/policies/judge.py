@@ -96,11 +96,13 @@ class PolicyJudge:
         return Objection(message, "", "")
 
     def warnings(self, answer: PolicyAnswer, document: Raw) -> Iterator[Objection]:
-        """Yield what policies only warn of."""
+        """Yield what policies only warn of, and what webhooks do."""
         for failure in answer.remarks.failures:
             if _WARN in failure.actions:
                 text = f"{failure.source} with binding {failure.binding} warns: {failure.message}"
                 yield self._objection(text, failure, document)
+        for warning in answer.remarks.webhook_warnings:
+            yield Objection(f"webhook {warning.webhook} warns: {warning.text}", "", "")
 
     def _objection(self, message: str, failure: Failure, document: Raw) -> Objection:
         expression = failure.expression

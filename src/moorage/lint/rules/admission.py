@@ -13,6 +13,7 @@ import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.chain import Admission
+from moorage.admit.extension.registered import REGISTERED_KINDS
 from moorage.admit.objects_world import LOOKED_UP, SYSTEM_NAMESPACES, ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.raw import Raw, copy_document
@@ -46,6 +47,8 @@ declare(
     Rule("namespace-missing", Severity.INFO, "The namespace is not in the input."),
     Rule("runtime-class-missing", WARNING, "The pods name a RuntimeClass that is not in the input."),
 )
+#: What no policy changes, and what others are checked by: definitions.
+NEVER_CHANGED = frozenset({*REGISTERED_KINDS, KINDS.CUSTOM_RESOURCE_DEFINITION})
 _MAX_HELD = 2_000
 _MAX_HELD_BYTES = 16 * 1024 * 1024
 #: The most objects that admission looks up, and the most namespaces that are noted.
@@ -113,6 +116,8 @@ class AdmissionFacts:
         if not is_refused:
             namespace = (subject.view.metadata.namespace or "default") if kind.namespaced else ""
             self._policies.add(kind, namespace, subject)
+            if self._policies.judge is not None:
+                self._chain.extensions = self._policies.judge.world
         if kind is KINDS.RUNTIME_CLASS:
             self._classes.has(subject.view.metadata.name)
         if pods is not None and pods.spec.runtimeClassName and not pods.spec.nodeName:
@@ -251,43 +256,49 @@ class AdmissionFacts:
         if isinstance(held.kind, CustomKind):
             yield from self._judge_custom(held)
             return
-        result = yield from self._admit(held)
+        result, sources = yield from self._admit(held)
         if result is None:
             return
         if isinstance(result, Rejected):
-            yield from _refusals(held, result)
+            yield from _refusals(held, result, sources)
             return
         yield from self._charge(held, result.view)
         if held.kind is KINDS.SERVICE or held.kind is KINDS.PRIORITY_CLASS:
             self._world.put_view(held.kind, result.view)
 
-    def _admit(self, held: _Held) -> Generator[PlacedComplaint, None, Admitted | Rejected | None]:
-        """Admit an object. Yield what policies say of it; return None if they refuse it."""
+    def _admit(
+        self, held: _Held
+    ) -> Generator[PlacedComplaint, None, tuple[Admitted | Rejected | None, tuple[str, ...]]]:
+        """Admit an object. Yield what policies say of it; return None if they refuse it, and what has changed it."""
         judge = self._policies.judge
         if judge is None:
-            return self._chain.admit(held.raw)
+            return self._chain.admit(held.raw), ()
         answer = judge.admit(self._chain, held.raw)
         yield from policy_complaints(judge, answer, held.raw, held.place_of)
         if answer.is_refusal:
-            return None
-        if answer.remarks.changes and isinstance(answer.result, Admitted):
+            return None, ()
+        sources = tuple(dict.fromkeys(change.source for change in answer.remarks.changes))
+        if sources and isinstance(answer.result, Admitted):
             self._changed[held.key] = answer.result
-        return answer.result
+        return answer.result, sources
 
     def _judge_refused(self, held: _Held) -> Iterator[PlacedComplaint]:
-        """Admit a pod that is refused without plugins. If one of them refuses it first, that is the server's answer."""
-        result = yield from self._admit(held)
+        """Admit an object that is refused without plugins and policies. What they make of it is the server's answer."""
+        result, sources = yield from self._admit(held)
         if isinstance(result, Rejected) and result.errors:
             known = {complaint.message: (complaint, place) for complaint, place in held.refusals}
-            for complaint, place in _refusals(held, result):
+            for complaint, place in _refusals(held, result, sources):
                 yield known.get(complaint.message) or (complaint, place)
             yield from ((complaint, place) for complaint, place in held.refusals if not complaint.api_server)
             return
         if isinstance(result, Admitted):
-            yield from held.refusals
+            if sources:  # policies have mended it
+                yield from self._charge(held, result.view)
+            else:
+                yield from held.refusals
             return
         if result is not None:
-            yield from _refusals(held, result)
+            yield from _refusals(held, result, sources)
         for complaint, place in held.refusals:
             unsaid = msgspec.structs.replace(complaint, api_server=False)
             self.held_back.add(unsaid)
@@ -375,8 +386,11 @@ class AdmissionFacts:
 
 
 def is_held_back(subject: Subject) -> bool:
-    """Return whether the refusal of an object is held back until all input is known: plugins change new pods."""
-    return subject.served is KINDS.POD and not exists_already(subject.document.raw)
+    """Return whether the refusal of an object is held back until all input is known.
+
+    Plugins change new pods, and policies, which may stand below, everything but themselves.
+    """
+    return subject.served not in NEVER_CHANGED and not exists_already(subject.document.raw)
 
 
 def _places(subject: Subject) -> dict[str, SourcePlace]:
@@ -394,12 +408,17 @@ def _places(subject: Subject) -> dict[str, SourcePlace]:
     return places
 
 
-def _refusals(held: _Held, result: Rejected) -> Iterator[PlacedComplaint]:
-    """Yield why the API server refuses an object, in its words."""
+def _refusals(held: _Held, result: Rejected, sources: Sequence[str]) -> Iterator[PlacedComplaint]:
+    """Yield why the API server refuses an object, in its words; `sources` are policies that have changed it before."""
     place = held.place(result.refused_by)
     if result.errors:
         for complaint in rejections(result.errors, all_gates(), held.raw):
-            yield complaint, place
+            if sources:
+                hint = f"{' and '.join(sources)} changed the object before it was validated: see --show-mutations"
+                changed = msgspec.structs.replace(complaint, hint=complaint.hint or hint)
+                yield changed, held.place_of(complaint.path)
+            else:
+                yield complaint, place
         return
     rule = "limit-range-refuses" if result.refused_by == "LimitRanger" else "rejected"
     yield Complaint(rule, place.path, str(result.status["message"]), api_server=True), place

@@ -129,12 +129,16 @@ def kep_lines(states: Sequence[KepState]) -> Iterator[tuple[str, str]]:
     """Yield a heading for each KEP, and why it is so."""
     for kep, standing, why in states:
         yield f"{kep.name}  {standing.value:8}  {kep.feature}", why
+    if advice := advice_on(states):
+        yield advice, ""
+
+
+def advice_on(states: Sequence[KepState]) -> str:
+    """Say what brings the KEPs that are absent; nothing if none is."""
     absent = sum(state.standing is Standing.ABSENT for state in states)
-    if absent:
-        yield (
-            f"moorage attach install brings the {counted(absent, 'KEP')} that {'is' if absent == 1 else 'are'} absent",
-            "",
-        )
+    if not absent:
+        return ""
+    return f"moorage attach install brings the {counted(absent, 'KEP')} that {'is' if absent == 1 else 'are'} absent"
 
 
 def as_rows(states: Sequence[KepState]) -> list[dict[str, str]]:

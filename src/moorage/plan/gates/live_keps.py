@@ -34,9 +34,14 @@ def read_keps(kubeconfig: str, context: str = "") -> LiveKeps:
 
 async def _ask(client: HttpClient) -> LiveKeps:
     try:
-        return LiveKeps(await _minor(client), await lowering_of(client))
+        return await ask_keps(client)
     finally:
         await client.close()
+
+
+async def ask_keps(client: HttpClient) -> LiveKeps:
+    """Ask the API server behind a client."""
+    return LiveKeps(await _minor(client), await lowering_of(client))
 
 
 async def _minor(client: HttpClient) -> int | None:

@@ -165,3 +165,42 @@ def test_mutations_are_shown_if_that_is_wanted() -> None:
             ("Deployment default/web", True, "MutatingAdmissionPolicy label"),
         ]
         assert describe_operation(shown[0].patch[0]) == '+ /metadata/labels {"a":"b"}'
+
+
+def setting(operation: str, path: str, value: str) -> str:
+    text = policy("sets", MUTATING).replace("configmaps", "pods").replace("''", "'', apps")
+    text = text.replace("[pods]", "[pods, deployments]")
+    return text.replace(
+        'JSONPatch{op: "remove", path: "/data"}', f'JSONPatch{{op: "{operation}", path: "{path}", value: {value}}}'
+    )
+
+
+def errors(*documents: str) -> list[Finding]:
+    return [finding for finding in lint(stream(*documents)) if finding.severity is Severity.ERROR]
+
+
+def test_object_that_a_policy_mends_is_not_refused() -> None:
+    wrong = "tolerations: [{key: a, operator: Foo}]\n"
+    assert [one.rule for one in errors(pod(f"  {wrong}"))] == ["rejected"]
+    mends = setting("replace", "/spec/tolerations/0/operator", '"Exists"'), binding("sets", MUTATING)
+    assert errors(pod(f"  {wrong}"), *mends) == []
+    assert errors(*mends, pod(f"  {wrong}")) == []
+    of_template = mends[0].replace("/spec/", "/spec/template/spec/"), mends[1]
+    of_template = of_template[0].replace("[pods, ", "["), of_template[1]
+    assert errors(workload("Deployment", f"      {wrong}"), *of_template) == []
+    assert [one.rule for one in errors(workload("Deployment", f"      {wrong}"))] == ["rejected"]
+
+
+def test_refusal_of_what_a_policy_has_changed_names_the_policy_at_the_nearest_field() -> None:
+    breaks = setting("add", "/metadata/annotations", '{"a b": "c"}'), binding("sets", MUTATING)
+    (finding,) = errors(pod(""), *breaks)
+    assert (finding.rule, finding.place.path, finding.place.line) == ("rejected", "metadata.annotations", 3)
+    assert (
+        finding.hint == "MutatingAdmissionPolicy sets changed the object before it was validated: see --show-mutations"
+    )
+
+
+def test_policies_about_services_need_no_other_object() -> None:
+    never = policy("never").replace("configmaps", "services").replace("'true'", "'false'")
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 1}]}\n"
+    assert [one.rule for one in findings(service, never, binding("never"))] == ["policy-refuses"]

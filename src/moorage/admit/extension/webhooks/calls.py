@@ -12,7 +12,7 @@ from moorage.admit.extension.matching.matcher import Matched, Versioned, match_w
 from moorage.admit.extension.matching.versions import ObjectVersions
 from moorage.admit.extension.policies.conditions import match_webhook_conditions
 from moorage.admit.extension.policies.inputs import RequestInputs
-from moorage.admit.extension.remarks import CallOutcome, NotCalled, Remarks
+from moorage.admit.extension.remarks import CallOutcome, NotCalled, Remarks, WebhookWarning
 from moorage.admit.extension.steps import Steps, WebhookAnswer, WebhookCall
 from moorage.admit.extension.webhooks.failures import CallFailed, Denied, failed_calling, forbidden, unconverted
 from moorage.admit.extension.webhooks.hooks import Hook
@@ -91,7 +91,9 @@ def take_remarks(hook: Hook, remarks: Remarks, audit: dict[str, str], warnings: 
     """Take over what an answer remarks. Annotations are dropped whose keys do not fit, or are there already."""
     for key, value in audit.items():
         annotate(remarks, f"{hook.name}/{key}", value)
-    remarks.warnings += [warning for warning in warnings if warning]
+    told = [warning for warning in warnings if warning]
+    remarks.warnings += told
+    remarks.webhook_warnings += [WebhookWarning(hook.name, warning) for warning in told]
 
 
 def annotate(remarks: Remarks, key: str, value: str) -> None:

@@ -53,6 +53,9 @@ class AppliedExtensions:
         for warning in extended.warnings:
             if len(self.warnings) < _MAX_KEPT and any(text in warning for text in policies):
                 self.warnings[applied, warning] = None
+        for told in remarks.webhook_warnings:
+            if len(self.warnings) < _MAX_KEPT:
+                self.warnings[applied, f"webhook {told.webhook} warns: {told.text}"] = None
 
     def clear(self) -> None:
         """Forget what was collected."""

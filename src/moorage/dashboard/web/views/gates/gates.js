@@ -13,6 +13,7 @@ import { announce } from "../../lib/notice.js";
 import { chip } from "../../parts/chips.js";
 import { failed, loading } from "../../parts/states.js";
 import { gateDetail } from "./detail.js";
+import { keps } from "./keps.js";
 import { matrix } from "./matrix.js";
 
 const EVERY = 30_000;
@@ -68,12 +69,14 @@ export class GatesView extends HTMLElement {
     );
     p.state = h("span", { class: "row gate-state" });
     p.warnings = h("div", { class: "stack gate-warnings" });
+    p.keps = h("div", { class: "gate-keps" });
     p.matrix = h("div", { class: "panel gate-matrix" }, loading("Asking the components", { height: "30rem" }));
-    p.detail = h("section", { class: "panel gate-detail", "aria-live": "polite", "aria-label": "The chosen gate" });
+    p.detail = h("section", { class: "panel gate-detail", tabindex: "0", "aria-live": "polite", "aria-label": "The chosen gate" });
     replace(
       this,
       h("div", { class: "view-head" }, h("h1", {}, "Gates"), h("p", { class: "lead" }, "What each component has on, and what turning a gate off would do.")),
       p.warnings,
+      p.keps,
       h(
         "div",
         { class: "toolbar" },
@@ -143,6 +146,7 @@ export class GatesView extends HTMLElement {
     const isOpen = Boolean(address.params.all) || rest.some((gate) => gate.name === chosen);
     this.#showState(isOpen ? rows.length + rest.length : rows.length, differ.size);
     replace(p.warnings, this.#gates.skews.map((skew) => this.#warning(skew)), this.#problems());
+    replace(p.keps, keps(this.#gates, (name) => address.href("gates", { ...address.params, gate: name })));
     const scroll = p.matrix.querySelector(".scroll")?.scrollTop ?? 0;
     const focused = p.matrix.contains(document.activeElement) ? document.activeElement.dataset.gate : null;
     replace(
