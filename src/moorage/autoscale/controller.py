@@ -7,12 +7,13 @@ Kubernetes: both autoscalers ask a cloud for machines, which register as nodes b
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 
 import msgspec
 
 from moorage.autoscale.disruption_budgets import BudgetCounts
+from moorage.autoscale.held_room import HeldRoom
 from moorage.autoscale.node_kinds import NodeKind, NodeKinds
 from moorage.autoscale.node_taints import is_among, is_initialized, patch_taints, written_taint
 from moorage.autoscale.options import CloudOptions
@@ -32,7 +33,7 @@ from moorage.model.well_known.labels import INSTANCE_TYPE
 from moorage.model.well_known.taints import NO_SCHEDULE
 from moorage.pools.growth import Growth
 from moorage.pools.membership import POOL_LABEL
-from moorage.pools.node_template import Pool, Scaler
+from moorage.pools.node_template import Buffer, Pool, Scaler
 from moorage.schedule.config.configured_scheduler import DEFAULT_CONFIGURATION, Configuration
 
 NODES = "nodes"
@@ -45,12 +46,15 @@ _replace = msgspec.structs.replace
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What an autoscaler works with: pools, options, and the scheduler that it thinks with."""
+    """What an autoscaler works with: pools, options, the scheduler that it thinks with, and room that it keeps."""
 
     pools: tuple[Pool, ...]
     options: CloudOptions
     configuration: Configuration = DEFAULT_CONFIGURATION
     features: tuple[str, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    #: The PodTemplates beside the pools, which buffers may be about.
+    templates: Mapping[str, Raw] = {}
 
 
 class Machine(msgspec.Struct):
@@ -83,6 +87,7 @@ class NodeAutoscaler(Controller):
     scaler: Scaler
     #: The taint of nodes that leave.
     leaving_taint: str
+    buffers_type: type[HeldRoom]
 
     def __init__(self, context: ControllerContext, setup: Setup) -> None:
         super().__init__(context)
@@ -95,7 +100,10 @@ class NodeAutoscaler(Controller):
         self.timeline = Timeline()
         self.machines: dict[str, Machine] = {}
         self.leaving: dict[str, Leaving] = {}
-        self.watches = (KINDS.NODE, *(kind for kind in self.snapshot.kinds if kind is not KINDS.NODE), *self._more())
+        self.room = self.buffers_type(setup.buffers if self.holds_room else (), setup.templates)
+        kinds = (KINDS.NODE, *self.snapshot.kinds, *self._more(), *self.room.kinds)
+        self._only_room = set(self.room.kinds) - {*self.snapshot.kinds, *self._more()}
+        self.watches = tuple(dict.fromkeys(kinds))
         #: Moves whenever something changed that decisions depend on.
         self.version = 0
         #: Moves whenever there may be more room for pods on nodes that stay.
@@ -103,6 +111,11 @@ class NodeAutoscaler(Controller):
         self._startup_seen: dict[str, float] = {}
         self._numbers: dict[str, int] = {}
         self._told: dict[str, str] = {}
+
+    @property
+    def holds_room(self) -> bool:
+        """Whether CapacityBuffers are followed."""
+        return True
 
     def _more(self) -> tuple[Kind, ...]:
         return (KINDS.DAEMON_SET,)
@@ -114,6 +127,8 @@ class NodeAutoscaler(Controller):
         if changed is None:
             return ()
         self.snapshot.note(kind, changed.key)
+        if not self.room.note(kind, old, new) and kind in self._only_room:
+            return ()
         if kind is KINDS.POD:
             return self._pod_concerns(changed, old, new)
         self.version += 1
@@ -144,6 +159,9 @@ class NodeAutoscaler(Controller):
             return self._drain(key.removeprefix(_NODE), world, now)
         self.snapshot.take_in(world, now, self.kinds)
         self.kinds.take_in_daemons(world)
+        if self.room.take_in(world, now):
+            self.snapshot.hold(self.room.pods)
+            self.version += 1
         actions: list[Action] = []
         due = [self._follow_machines(world, now, actions), self._clear_startup_taints(world, now, actions)]
         for name in [name for name in self.leaving if world.get(KINDS.NODE, name) is None]:
@@ -366,3 +384,12 @@ class NodeAutoscaler(Controller):
                 self._told.clear()
             self._told[found.uid] = text
             actions.append(note(found, reason, message)._replace(type=kind))
+
+    def tell_once(self, reports: Iterable[Report], actions: list[Action]) -> None:
+        """Record Events about buffers, unless their last one said the same."""
+        for report in reports:
+            about, text = report.regarding, f"{report.reason} {report.message}"
+            key = f"buffer {about['namespace']}/{about['name']}"
+            if self._told.get(key) != text:
+                self._told[key] = text
+                actions.append(report)

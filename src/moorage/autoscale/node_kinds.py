@@ -139,7 +139,7 @@ class NodeKinds(Columns):
             pod = convert_view({"apiVersion": "v1", "kind": "Pod", **raw, "metadata": metadata}, Pod)
         except ConversionError:
             return None
-        spec = _replace(pod.spec, containers=tuple(map(_with_requests, pod.spec.containers)))
+        spec = _replace(pod.spec, containers=tuple(map(with_requests, pod.spec.containers)))
         rule = DaemonTemplate(daemon_set.view.spec.template.spec, self._gates, self._programs)
         return _Daemon(daemon_set.key, rule, _replace(pod, spec=spec))
 
@@ -222,7 +222,7 @@ def _about(daemon_set: Object) -> tuple[str, str, int]:
     return daemon_set.key, daemon_set.uid, daemon_set.view.metadata.generation or 0
 
 
-def _with_requests(container: Container) -> Container:
+def with_requests(container: Container) -> Container:
     """Return a container that requests its limits where it requests nothing, as the API server makes it."""
     limits, requests = container.resources.limits, container.resources.requests
     if not limits.keys() - requests.keys():

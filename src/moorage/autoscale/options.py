@@ -1,7 +1,8 @@
 """Define the options of autoscalers, under the names and with the defaults that they have there, and read them.
 
 Kubernetes: Cluster Autoscaler's flags and Karpenter's settings. Differs: `provisioning-delay` and
-`startup-taints-delay` are ours: how long a cloud takes for a node, and the removal of startup taints.
+`startup-taints-delay` are ours: how long a cloud takes for a node, and the removal of startup taints. Room is kept by
+CapacityBuffers unless that is switched off, where both have to be told to do it.
 """
 
 from collections.abc import Iterable
@@ -58,6 +59,7 @@ class ClusterAutoscalerOptions(CloudOptions, frozen=True, rename="kebab", forbid
     skip_nodes_with_custom_controller_pods: bool = True
     min_replica_count: int = 0
     blocking_system_pod_disruption_timeout: Seconds = 3600.0
+    capacity_buffer_pod_injection_enabled: bool = True
 
 
 class KarpenterOptions(CloudOptions, frozen=True, rename="kebab", forbid_unknown_fields=True, kw_only=True):
@@ -66,6 +68,7 @@ class KarpenterOptions(CloudOptions, frozen=True, rename="kebab", forbid_unknown
     batch_idle_duration: Seconds = 1.0
     batch_max_duration: Seconds = 10.0
     spot_to_spot_consolidation: bool = False
+    capacity_buffer: bool = True
 
 
 Options = ClusterAutoscalerOptions | KarpenterOptions

@@ -4,7 +4,7 @@ A trial puts pods and nodes into the columns, or takes them out, and undoes it i
 scheduler's own plugins would put them. Kubernetes: Cluster Autoscaler's ClusterSnapshot, Karpenter's cluster state.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -74,6 +74,12 @@ class Snapshot(Columns):
         self._known: dict[Kind, dict[str, Object]] = {kind: {} for kind in self.kinds}
         #: Pods without a node of which the scheduler has said that they fit nowhere, by key.
         self.waiting: dict[str, PodRecord] = {}
+        #: Pods that are only imagined, for which room is kept.
+        self.held: dict[str, PodRecord] = {}
+
+    def hold(self, pods: Mapping[str, Pod]) -> None:
+        """Keep room for these pods, and for no others."""
+        self.held = {key: self.cluster.record(key, pod) for key, pod in pods.items()}
 
     def note(self, kind: Kind, key: str) -> None:
         """Remember that an object changed; it is looked at by the next `take_in`."""
@@ -103,8 +109,9 @@ class Snapshot(Columns):
         shapes = len(self.cluster.shapes)
         self._pods.tidy()
         if len(self.cluster.shapes) < shapes:  # of those that are left out, waiting pods may have had one
-            for key, record in self.waiting.items():
-                self.waiting[key] = self.cluster.record(key, record.pod)
+            for records in (self.waiting, self.held):
+                for key, record in records.items():
+                    records[key] = self.cluster.record(key, record.pod)
 
     def _node_changed(self, name: str, new: Object | None, now: float) -> None:
         if new is not None:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Final
 
-from moorage.autoscale.controller import NodeAutoscaler, Setup
+from moorage.autoscale.controller import NodeAutoscaler
 from moorage.client.protocol import Client
 from moorage.control.framework.controller import ControllerContext
 from moorage.model.api_error import ApiError
@@ -44,5 +44,5 @@ def make_autoscaler(
 ) -> NodeAutoscaler:
     """Return the controller; it thinks with the scheduler's gates and configuration."""
     features = tuple(features_of_kubelet(gates[Component.KUBELET]))
-    setup = Setup(autoscaling.pools, autoscaling.options, configuration, features)
+    setup = autoscaling.setup(configuration, features)
     return AUTOSCALERS[autoscaling.scaler](context._replace(gates=gates[Component.SCHEDULER]), setup)

@@ -114,6 +114,7 @@ class ScalableName(View, frozen=True):
 
 
 class CapacityBufferSpec(View, frozen=True):
+    provisioningStrategy: str | None = None
     podTemplateRef: ObjectName | None = None
     scalableRef: ScalableName | None = None
     replicas: Int32 | None = None

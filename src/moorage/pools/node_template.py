@@ -27,6 +27,8 @@ from moorage.model.well_known.labels import (
 )
 
 Raw = dict[str, Any]
+#: The way to keep room that autoscalers know: by pods that are only imagined.
+ACTIVE_CAPACITY = "buffer.x-k8s.io/active-capacity"
 #: Older names of labels, and what they are called now. Kubelets and clouds write both on their nodes.
 NORMALIZED = {
     BETA_ZONE: ZONE,
@@ -156,6 +158,7 @@ class Buffer(msgspec.Struct, frozen=True, kw_only=True):
     """Room to be kept free for pods that are not there yet: a CapacityBuffer.
 
     Its pods are those of a PodTemplate, or like those of a workload that can be scaled (`kind` and `name`).
+    A strategy that is not `ACTIVE_CAPACITY` is another program's: no room is kept.
     """
 
     namespace: str
@@ -168,3 +171,12 @@ class Buffer(msgspec.Struct, frozen=True, kw_only=True):
     replicas: int | None = None
     percentage: int | None = None
     limits: Mapping[str, Quantity] = {}
+    strategy: str = ACTIVE_CAPACITY
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.strategy == ACTIVE_CAPACITY

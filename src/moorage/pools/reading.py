@@ -30,7 +30,7 @@ from moorage.pools.documents import (
 from moorage.pools.instance_types import InstanceTypes, is_instance_types
 from moorage.pools.node_groups import GroupMaker
 from moorage.pools.node_pools import PoolMaker
-from moorage.pools.node_template import Buffer, Pool, WrittenAt
+from moorage.pools.node_template import Buffer, Pool, Raw, WrittenAt
 from moorage.pools.overlays import Overlay, overlaid, read_overlay
 
 #: A file may have this many bytes; a list of all instance types of a cloud has some ten million.
@@ -72,10 +72,14 @@ class PoolProblem(NamedTuple):
 
 
 class Pools(msgspec.Struct):
-    """Everything that was read. `notes` are what users may not expect of pools that can be used."""
+    """Everything that was read. `notes` are what users may not expect of pools that can be used.
+
+    `templates` are the PodTemplates beside them, by namespace and name: CapacityBuffers may be about them.
+    """
 
     pools: list[Pool] = []
     buffers: list[Buffer] = []
+    templates: dict[str, Raw] = {}
     problems: list[PoolProblem] = []
     notes: list[str] = []
 
@@ -99,7 +103,7 @@ class PoolReader:
     """Reads streams; `finish` makes the pools."""
 
     def __init__(self) -> None:
-        self._read = Pools(pools=[], buffers=[], problems=[], notes=[])
+        self._read = Pools(pools=[], buffers=[], templates={}, problems=[], notes=[])
         self._types = InstanceTypes()
         self._overlays: list[Overlay] = []
         self._waiting: list[Callable[[], None]] = []
@@ -136,6 +140,8 @@ class PoolReader:
         group, kind = _group(raw.get("apiVersion")), raw.get("kind")
         known = KINDS.get((group, kind)) if isinstance(kind, str) else None
         if known is None:
+            if raw.get("apiVersion") == "v1" and kind == "PodTemplate" and _name(raw):
+                self._read.templates[f"{_name(raw, 'namespace') or 'default'}/{_name(raw)}"] = raw
             return
         versions, view_type = known
         named = _Subject(self, document, f"{kind} {_name(raw)}")

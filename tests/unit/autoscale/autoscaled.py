@@ -84,13 +84,29 @@ def node_of_pool(name: str, pool: str, kind: str = "c.large", cpu: str = "4", ho
     return made
 
 
+def buffer(name: str, *, of: Raw | str | None = None, replicas: int | None = None, **fields: Any) -> str:
+    """Write a CapacityBuffer of a PodTemplate, or of a workload."""
+    about = {"apiVersion": "autoscaling.x-k8s.io/v1beta1", "kind": "CapacityBuffer", "metadata": {"name": name}}
+    reference = {"podTemplateRef": {"name": of}} if isinstance(of, str) else {"scalableRef": of}
+    number = {} if replicas is None else {"replicas": replicas}
+    return json.dumps({**about, "spec": {**reference, **number, **fields}})
+
+
+def pod_template(name: str, cpu: str = "1", *, labels: Raw | None = None, **fields: Any) -> Raw:
+    template = {"metadata": {"labels": labels or {}}, "spec": spec(cpu, **fields)}
+    about = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name, "namespace": "default"}}
+    return {**about, "template": template}
+
+
 class Autoscaled:
     """A cluster with an autoscaler, which goes on as it is told."""
 
     def __init__(self, scaler: Scaler, pools: Iterable[str], *documents: Raw, words: Iterable[str] = ()) -> None:
         planner = planner_of(*documents)
         texts = [TYPES, *pools] if scaler is KARPENTER else list(pools)
-        planner.autoscaling = Autoscaling(scaler, tuple(pools_of(*texts).pools), read_options(scaler, words))
+        read = pools_of(*texts)
+        options = read_options(scaler, words)
+        planner.autoscaling = Autoscaling(scaler, tuple(read.pools), options, tuple(read.buffers), read.templates)
         self.simulation: Simulation = planner.build(lives=True)
         self.planner = planner
         assert self.simulation.autoscaler is not None

@@ -7,10 +7,17 @@ a look is left out where nothing has changed since the last one and no time has 
 import math
 from collections.abc import Sequence
 
+from moorage.autoscale.cluster_autoscaler.buffers import BuffersOfClusterAutoscaler
 from moorage.autoscale.cluster_autoscaler.estimate import Option
 from moorage.autoscale.cluster_autoscaler.priorities import group_priorities
 from moorage.autoscale.cluster_autoscaler.scale_down import ScaleDownSearch, Unneeded
-from moorage.autoscale.cluster_autoscaler.scale_up import ScaleUpSearch, no_scale_up_text, scale_up_text
+from moorage.autoscale.cluster_autoscaler.scale_up import (
+    ScaleUp,
+    ScaleUpSearch,
+    no_scale_up_text,
+    reasons_text,
+    scale_up_text,
+)
 from moorage.autoscale.controller import Leaving, NodeAutoscaler, Setup
 from moorage.autoscale.disruption_budgets import BudgetCounts
 from moorage.autoscale.node_kinds import NodeKind
@@ -41,6 +48,8 @@ class ClusterAutoscalerController(NodeAutoscaler):
     component = "cluster-autoscaler"
     scaler = Scaler.CLUSTER_AUTOSCALER
     leaving_taint = TO_BE_DELETED
+    buffers_type = BuffersOfClusterAutoscaler
+    room: BuffersOfClusterAutoscaler
 
     def __init__(self, context: ControllerContext, setup: Setup) -> None:
         super().__init__(context, setup)
@@ -57,6 +66,11 @@ class ClusterAutoscalerController(NodeAutoscaler):
         #: Why nodes stay, by name, as far as they were looked at.
         self.needed: dict[str, str] = {}
 
+    @property
+    def holds_room(self) -> bool:
+        options = self.setup.options
+        return not isinstance(options, ClusterAutoscalerOptions) or options.capacity_buffer_pod_injection_enabled
+
     def _more(self) -> tuple[Kind, ...]:
         return (*super()._more(), KINDS.CONFIG_MAP)
 
@@ -69,9 +83,10 @@ class ClusterAutoscalerController(NodeAutoscaler):
         is_new = self._seen != version
         looks_again = any(until <= now for until in self._tried.values())
         due, scaled_up = _FOREVER, False
-        if self.snapshot.waiting and is_new:
+        self.room.inject(now)
+        if (self.snapshot.waiting or self.snapshot.held) and is_new:
             due, scaled_up = self._scale_up(world, now, actions)
-        elif not self.snapshot.waiting:
+        elif not self.snapshot.waiting and not self.snapshot.held:
             self.timeline.refused.clear()
         if self.options.enforce_node_group_min_size and not scaled_up:
             self._start_least(world, now, actions)
@@ -122,6 +137,8 @@ class ClusterAutoscalerController(NodeAutoscaler):
             records = self._not_fitting(trial)
             due = self._young_until(records, now)
             records = [record for record in records if self._age(record, now) >= self.options.new_pod_scale_up_delay]
+            waiting = {record.key for record in records}
+            self.timeline.refused = {key: one for key, one in self.timeline.refused.items() if key in waiting}
             if not records or due > now:
                 return due if due > now else _FOREVER, False
             search = ScaleUpSearch(
@@ -137,19 +154,28 @@ class ClusterAutoscalerController(NodeAutoscaler):
         if found.option is not None:
             self._start_nodes(found.option, growths, world, now, actions)
             return _FOREVER, True
-        waiting = {record.key for record in records}
-        self.timeline.refused = {key: one for key, one in self.timeline.refused.items() if key in waiting}
+        self._tell_helpless(found, world, actions)
+        return _FOREVER, False
+
+    def _tell_helpless(self, found: ScaleUp, world: World, actions: list[Action]) -> None:
+        """Say of each pod why no group is made larger for it; of imagined pods to their buffer."""
+        said: dict[str, str] = {}
         for record in found.helpless:
             reasons = dict(found.reasons[record.shape.number])
+            if record.key in self.snapshot.held:
+                said[record.key] = reasons_text(reasons)
             text = no_scale_up_text(reasons)
             self.timeline.refused[record.key] = Refused(record.key, text, reasons)
             self.tell(record, world, "NotTriggerScaleUp", text, actions, NORMAL)
-        return _FOREVER, False
+        self.tell_once(self.room.not_triggered(said, said), actions)
 
     def _not_fitting(self, trial: Trial) -> list[PodRecord]:
         """Place waiting pods on the nodes there are and those on their way; return those that fit on none."""
         cutoff = self.options.expendable_pods_priority_cutoff
-        waiting = [record for record in self.snapshot.waiting.values() if record.priority >= cutoff]
+        imagined = self.snapshot.held
+        waiting = [
+            record for record in (*self.snapshot.waiting.values(), *imagined.values()) if record.priority >= cutoff
+        ]
         for name in self.leaving:
             if name in self.snapshot.cluster.nodes.slot_of:
                 waiting += self.movable(trial.remove_node(name))
@@ -158,7 +184,7 @@ class ClusterAutoscalerController(NodeAutoscaler):
         for record in sorted(waiting, key=lambda one: -one.priority):
             if record.shape.number in full or not trial.place(record):
                 full.add(record.shape.number)
-                if record.key in self.snapshot.waiting:
+                if record.key in self.snapshot.waiting or record.key in imagined:
                     left.append(record)
         return left
 
@@ -181,6 +207,8 @@ class ClusterAutoscalerController(NodeAutoscaler):
         for record in option.records:
             self.timeline.refused.pop(record.key, None)
             self.tell(record, world, "TriggeredScaleUp", text, actions, NORMAL)
+        imagined = [record.key for record in option.records if record.key in self.snapshot.held]
+        self.tell_once(self.room.triggered(imagined, text.partition(": ")[2]), actions)
         pods = [record.key for record in option.records]
         share = -(-len(pods) // option.nodes)
         for number, kind in enumerate(self._spread(option.kind, option.nodes, world)):
@@ -265,7 +293,8 @@ class ClusterAutoscalerController(NodeAutoscaler):
             free, sizes[pool.name] = free - 1, sizes[pool.name] - 1
             drains -= bool(one.records)
             reason = f"unneeded for {duration_text(round((now - since) * 1e9))}: {one.utilization}"
-            self.leave(found, now, reason, actions, [record.key for record in one.records])
+            moved = [record.key for record in one.records if record.key not in self.snapshot.held]
+            self.leave(found, now, reason, actions, moved)
             actions.append(note(found, "ScaleDown", "marked the node as toBeDeleted/unschedulable"))
         return _FOREVER
 

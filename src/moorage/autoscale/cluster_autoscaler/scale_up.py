@@ -108,11 +108,15 @@ class ScaleUpSearch:
 
 def no_scale_up_text(reasons: Mapping[str, str]) -> str:
     """Return what the Event NotTriggerScaleUp says: each reason with the number of groups that have it."""
+    return f"pod didn't trigger scale-up: {reasons_text(reasons)}"
+
+
+def reasons_text(reasons: Mapping[str, str]) -> str:
+    """Return each reason with the number of groups that have it."""
     counts = Counter(reason for reason in reasons.values() if reason)
     if TOTAL in counts and len(counts) == 1:
-        return f"pod didn't trigger scale-up: {TOTAL}"
-    said = ", ".join(f"{number} {reason}" for reason, number in sorted(counts.items()))
-    return f"pod didn't trigger scale-up: {said}"
+        return TOTAL
+    return ", ".join(f"{number} {reason}" for reason, number in sorted(counts.items()))
 
 
 def scale_up_text(growth: Growth, more: int) -> str:

@@ -74,12 +74,15 @@ class Consolidator:
         totals: Mapping[str, Totals],
         *,
         spot_to_spot: bool = False,
+        held: Mapping[str, Sequence[PodRecord]] | None = None,
     ) -> None:
+        """`held` are the imagined pods for which there is room on a node, by its name."""
         self._snapshot, self._kinds, self._trial = snapshot, kinds, trial
         self._growths, self._totals, self._spot_to_spot = growths, totals, spot_to_spot
         labels = [kind.template.capacity_type for kind in kinds.kinds]
         self._spot = np.array([label == SPOT for label in labels], np.bool_)
         self._fits: dict[int, Amounts] = {}
+        self._held = held or {}
         self._on_demand = np.array([label == ON_DEMAND for label in labels], np.bool_)
 
     def several(self, candidates: Sequence[Candidate]) -> Command | None:
@@ -113,11 +116,17 @@ class Consolidator:
             if plan.unplaced:
                 first = plan.unplaced[0]
                 return NotPossible(f"not all pods would schedule, {first.key} fits on no node")
+            held = self._held_on(candidates)
+            if held:  # as there, pods of buffers that fit nowhere do not keep a node
+                plan.solve(held)
             if len(plan.claims) > 1:
                 return NotPossible(f"Can't remove without creating {len(plan.claims)} candidates")
             if not plan.claims:
                 return Command(tuple(candidates))
             return self._replaced(tuple(candidates), plan.claims[0].mask)
+
+    def _held_on(self, candidates: Sequence[Candidate]) -> list[PodRecord]:
+        return [record for candidate in candidates for record in self._held.get(candidate.name, ())]
 
     def _lacks_room(self, candidates: Sequence[Candidate]) -> str:
         """Return why these nodes stay if the others have too little room for pods of one shape; else an empty text.
@@ -185,7 +194,7 @@ class Consolidator:
         trial, mark = self._trial, self._trial.mark()
         records = [record for candidate in candidates for record in candidate.records]
         try:
-            for record in records:
+            for record in (*records, *self._held_on(candidates)):
                 trial.lift(record)
             yield records, {trial.block(candidate.name) for candidate in candidates}
         finally:

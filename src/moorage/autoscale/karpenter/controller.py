@@ -11,13 +11,14 @@ import msgspec
 from moorage.autoscale.controller import Leaving, NodeAutoscaler, Setup
 from moorage.autoscale.disruption_budgets import BudgetCounts
 from moorage.autoscale.karpenter.budgets import EMPTY, UNDERUTILIZED, allowed_disruptions, next_change
+from moorage.autoscale.karpenter.buffers import BuffersOfKarpenter
 from moorage.autoscale.karpenter.candidates import (
     Candidate,
     blocked_by_node,
     blocked_by_pods,
     disruption_cost,
 )
-from moorage.autoscale.karpenter.claims import ClaimPlan
+from moorage.autoscale.karpenter.claims import ClaimPlan, PlannedClaim
 from moorage.autoscale.karpenter.consolidation import Command, Consolidator, Totals
 from moorage.autoscale.karpenter.messages import NO_POOLS, reason_of_pool
 from moorage.autoscale.node_taints import is_initialized
@@ -38,7 +39,9 @@ from moorage.pools.growth import Growth
 from moorage.pools.node_template import Disruption, Scaler
 
 DISRUPTED = "karpenter.sh/disrupted"
-_POLL, _VALIDATION, _NOMINATION = 10.0, 15.0, 20.0
+_POLL, _VALIDATION, _NOMINATION, _BUFFERS_AGAIN = 10.0, 15.0, 20.0, 30.0
+#: Stands for the pods of buffers in a batch.
+BUFFERS = "buffers"
 _WHEN_EMPTY = "WhenEmpty"
 _FOREVER = float("inf")
 _NO_DISRUPTION = Disruption("WhenEmptyOrUnderutilized", None, None, ())
@@ -59,6 +62,8 @@ class KarpenterController(NodeAutoscaler):
     component = "karpenter"
     scaler = Scaler.KARPENTER
     leaving_taint = DISRUPTED
+    buffers_type = BuffersOfKarpenter
+    room: BuffersOfKarpenter
 
     def __init__(self, context: ControllerContext, setup: Setup) -> None:
         super().__init__(context, setup)
@@ -77,6 +82,14 @@ class KarpenterController(NodeAutoscaler):
         #: Nodes that could not go, one by one and together, and how much room there was then.
         self._failed: dict[str, int] = {}
         self._failed_together: tuple[int, frozenset[str]] = (-1, frozenset())
+        #: When buffers are looked at next, and the nodes on which their pods were when they were looked at last.
+        self._buffers_due = float("-inf")
+        self._with_buffers: frozenset[str] = frozenset()
+
+    @property
+    def holds_room(self) -> bool:
+        options = self.setup.options
+        return not isinstance(options, KarpenterOptions) or options.capacity_buffer
 
     # -- what changes -------------------------------------------------------------------------------------------------
 
@@ -100,14 +113,17 @@ class KarpenterController(NodeAutoscaler):
 
     def _provision(self, world: World, now: float, actions: list[Action]) -> float:
         """Plan NodeClaims once no more pods have come for a moment; return when that will be."""
-        waiting = self.snapshot.waiting
-        self.timeline.refused = {key: one for key, one in self.timeline.refused.items() if key in waiting}
-        if not waiting:
-            self._batch = None
-            return _FOREVER
+        waiting, held = self.snapshot.waiting, self.snapshot.held
+        kept = self.timeline.refused.items()
+        self.timeline.refused = {key: one for key, one in kept if key in waiting or key in held}
         if self._provisioned == self.version:
             return _FOREVER
         keys = frozenset(waiting)
+        if self.room.states and now >= self._buffers_due:
+            keys |= {BUFFERS}
+        if not keys:
+            self._batch = None
+            return self._buffers_due if self.room.states else _FOREVER
         if self._batch is None:
             self._batch = now, now, keys
         elif not keys <= self._batch[2]:
@@ -117,37 +133,56 @@ class KarpenterController(NodeAutoscaler):
         if now < closes:
             return closes
         self._batch = None
-        self._start_claims(world, now, actions)
-        self._provisioned = self.version
+        self._buffers_due = now + _BUFFERS_AGAIN
+        self._with_buffers = frozenset()
+        started = self._start_claims(world, now, actions)
+        self._provisioned = -1 if started and self._with_buffers & set(started) else self.version
         return _FOREVER
 
-    def _start_claims(self, world: World, now: float, actions: list[Action]) -> None:
+    def _start_claims(self, world: World, now: float, actions: list[Action]) -> list[str]:
+        """Start nodes for the pods that fit on none, and return their names."""
         growths = self.growths(world)
         with self.snapshot.trial() as trial:
             self.put_upcoming(trial)
             leaving = self._records_of_leaving(trial)
             plan = ClaimPlan(self.snapshot, self.kinds, trial, growths)
-            plan.solve([*self.snapshot.waiting.values(), *leaving])
+            waiting, held = self.snapshot.waiting, self.snapshot.held
+            plan.solve([*waiting.values(), *held.values(), *leaving])
             placed, claims = dict(plan.placed), list(plan.claims)
-            unplaced = [record for record in plan.unplaced if record.key in self.snapshot.waiting]
-        waiting = self.snapshot.waiting
+            unplaced = [record for record in plan.unplaced if record.key in waiting or record.key in held]
+        self._note_buffers(placed, claims, unplaced, now)
         for key, node in placed.items():
+            self.timeline.refused.pop(key, None)
             if key in waiting:
                 self._nominated[node] = now + _NOMINATION
-                self.timeline.refused.pop(key, None)
                 self.tell(
                     waiting[key], world, "Nominated", f"Pod should schedule on: {_named(node, world)}", actions, NORMAL
                 )
+        started: list[str] = []
         for claim in claims:
             kind = self.kinds.kinds[self.kinds.cheapest_of(claim.mask)]
             pods = [record.key for record in claim.records]
             machine = self.start(kind, now, pods, "pods without a node", actions)
+            started.append(machine.name)
+            if not held.keys().isdisjoint(pods):
+                self._with_buffers |= {machine.name}
             for record in claim.records:
                 self.timeline.refused.pop(record.key, None)
                 if record.key in waiting:
                     text = f"Pod should schedule on: nodeclaim/{machine.name}"
                     self.tell(record, world, "Nominated", text, actions, NORMAL)
         self._tell_failed(unplaced, self.growths(world), world, actions)
+        return started
+
+    def _note_buffers(
+        self, placed: Mapping[str, str], claims: Iterable[PlannedClaim], unplaced: Iterable[PodRecord], now: float
+    ) -> None:
+        """Remember on which nodes there is room for buffers, and what that says of each."""
+        held = self.snapshot.held
+        there = [key for key in placed if key in held]
+        coming = [record.key for claim in claims for record in claim.records if record.key in held]
+        self.room.provisioned(there, coming, (record.key for record in unplaced if record.key in held), now)
+        self._with_buffers = frozenset(placed[key] for key in there)
 
     def _records_of_leaving(self, trial: Trial) -> list[PodRecord]:
         """Take the nodes that leave out of the columns; return their pods, which need other places."""
@@ -203,7 +238,10 @@ class KarpenterController(NodeAutoscaler):
         if not candidates:
             return None
         left = self._allowed(world, now, EMPTY)
-        empty = self._within(left, [one for one in candidates if one.is_empty], now)
+        for one in candidates:
+            if one.is_empty and one.name in self._with_buffers:
+                self._tell_node(one.node, "Unconsolidatable", f'Node "{one.name}" has buffer pods', actions)
+        empty = self._within(left, [one for one in candidates if self._is_empty(one)], now)
         if empty:
             return _Pending(Command(tuple(empty)), EMPTY, 0.0)
         others = [one for one in candidates if not one.is_empty and one.disruption.policy != _WHEN_EMPTY]
@@ -226,6 +264,9 @@ class KarpenterController(NodeAutoscaler):
                 self._failed[candidate.name] = self.room_version
                 self._tell_node(candidate.node, "Unconsolidatable", found.reason, actions)
         return None
+
+    def _is_empty(self, candidate: Candidate) -> bool:
+        return candidate.is_empty and candidate.name not in self._with_buffers
 
     def _several(self, consolidator: Consolidator, candidates: list[Candidate]) -> Command | None:
         """Return several nodes that can go together, unless that failed for as many with no less room."""
@@ -340,7 +381,7 @@ class KarpenterController(NodeAutoscaler):
         left = self._allowed(world, now, pending.reason)
         chosen = self._within(left, chosen, now)
         if pending.reason == EMPTY:
-            chosen = [one for one in chosen if one.is_empty]
+            chosen = [one for one in chosen if self._is_empty(one)]
             return Command(tuple(chosen)) if chosen else None
         if len(chosen) != len(pending.command.candidates):
             return None
@@ -382,15 +423,22 @@ class _Trying:
         controller, trial = self._controller, self._trial
         growths = controller.growths(self._world)
         controller.put_upcoming(trial)
-        waiting = [*controller.snapshot.waiting.values(), *controller._records_of_leaving(trial)]
-        plan = ClaimPlan(controller.snapshot, controller.kinds, trial, growths)
+        snapshot = controller.snapshot
+        waiting = [*snapshot.waiting.values(), *snapshot.held.values(), *controller._records_of_leaving(trial)]
+        plan = ClaimPlan(snapshot, controller.kinds, trial, growths)
         plan.solve(waiting)
         if plan.claims:
             return None
+        held: dict[str, list[PodRecord]] = {}
+        for record in snapshot.held.values():
+            if record.key in plan.placed:
+                held.setdefault(plan.placed[record.key], []).append(record)
         for name in controller.machines:  # no decision relies on a node that is not ready
             trial.remove_node(name)
+            held.pop(name, None)
         spot = controller.options.spot_to_spot_consolidation
-        return Consolidator(controller.snapshot, controller.kinds, trial, growths, self._totals, spot_to_spot=spot)
+        kinds = controller.kinds
+        return Consolidator(snapshot, kinds, trial, growths, self._totals, spot_to_spot=spot, held=held)
 
     def __exit__(self, *error: object) -> None:
         self._trial.undo()

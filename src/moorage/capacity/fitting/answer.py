@@ -31,7 +31,7 @@ def answer(planner: Planner, pools: Pools, question: FitOptions, notes: Sequence
     world = FitWorld(planner, keeps_nodes=question.keeps_existing)
     if question.headroom or pools.buffers:
         placed = world.planned() if question.headroom else None
-        add_headroom(world, placed, question.headroom, pools.buffers, planner.inventory)
+        add_headroom(world, placed, question.headroom, pools, planner.inventory)
     fitted = fit(world, pools.pools)
     survival = None
     if question.survive is not None and fitted.played is not None:

@@ -1,22 +1,23 @@
 """Make the pods for which room is to be kept: a share more of each workload, and those of CapacityBuffers.
 
-Kubernetes: Cluster Autoscaler's CapacityBuffers, whose pods are like those of a PodTemplate or a workload. Differs:
-`limits` bound the sum of requests, rounded down to whole pods.
+Kubernetes: Cluster Autoscaler's CapacityBuffers, whose pods are like those of a PodTemplate or a workload.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 
 from moorage.admit.raw import Raw
 from moorage.capacity.fitting.worlds import FitWorld
-from moorage.columns.resources import amount, pod_requests
+from moorage.columns.resources import pod_requests
 from moorage.model.kinds import KINDS, view_of
 from moorage.model.types.pod import Pod
 from moorage.model.well_known.labels import POD_TEMPLATE_HASH
 from moorage.plan.input.inventory import Inventory, Key
 from moorage.plan.pod_lines import planned_pods
 from moorage.plan.simulation.simulation import Simulation
+from moorage.pools.buffers import NoSize, pods_of_buffer
 from moorage.pools.node_template import Buffer
+from moorage.pools.reading import Pools
 
 MAX_PODS = 100_000
 _OF_A_NODE = ("nodeName", "hostname", "subdomain")
@@ -44,48 +45,42 @@ def _has_claims(raw: Raw) -> bool:
     return any("persistentVolumeClaim" in volume for volume in raw["spec"].get("volumes") or ())
 
 
-def buffer_pods(inventory: Inventory, buffers: Iterable[Buffer], notes: list[str]) -> Iterator[Raw]:
-    """Yield the pods of CapacityBuffers; note those whose pods are not in the input."""
-    for buffer in buffers:
-        template, replicas = _template_of(inventory, buffer)
-        if template is None:
-            what = (
-                f"{buffer.workload_kind} {buffer.workload}" if buffer.workload else f"PodTemplate {buffer.pod_template}"
-            )
-            notes.append(f"{buffer.place}: CapacityBuffer {buffer.name}: {what} is not in the input")
-            continue
-        number = _number(buffer, template, replicas)
-        metadata = template.get("metadata") or {}
-        yield from _copies(template["spec"], metadata, buffer.namespace, f"buffer-{buffer.name}", number)
+def buffer_pods(inventory: Inventory, pools: Pools, notes: list[str]) -> Iterator[Raw]:
+    """Yield the pods of CapacityBuffers; note those for which no room is kept, and why."""
+    for buffer in pools.buffers:
+        template, replicas = _template_of(inventory, pools, buffer)
+        try:
+            if not buffer.is_active:
+                raise NoSize(f"its provisioningStrategy is {buffer.strategy}")
+            if template is None:
+                what = (
+                    (buffer.workload_kind, buffer.workload) if buffer.workload else ("PodTemplate", buffer.pod_template)
+                )
+                raise NoSize(f"{' '.join(what)} is not in the input")
+            number = pods_of_buffer(buffer, _requests_of(template), replicas)
+        except NoSize as error:
+            notes.append(f"{buffer.place}: CapacityBuffer {buffer.name}: no room is kept: {error}")
+        else:
+            metadata = template.get("metadata") or {}
+            yield from _copies(template["spec"], metadata, buffer.namespace, f"buffer-{buffer.name}", number)
 
 
-def _template_of(inventory: Inventory, buffer: Buffer) -> tuple[Raw | None, int]:
+def _template_of(inventory: Inventory, pools: Pools, buffer: Buffer) -> tuple[Raw | None, int | None]:
     if buffer.pod_template:
-        item = inventory.items.get(Key("PodTemplate", buffer.namespace, buffer.pod_template))
-        return (item.raw.get("template"), 0) if item is not None else (None, 0)
+        item = inventory.items.get(Key(KINDS.POD_TEMPLATE.name, buffer.namespace, buffer.pod_template))
+        raw = item.raw if item is not None else pools.templates.get(f"{buffer.namespace}/{buffer.pod_template}", {})
+        return raw.get("template"), None
     item = inventory.items.get(Key(buffer.workload_kind, buffer.namespace, buffer.workload))
     if item is None:
-        return None, 0
+        return None, None
     spec = item.raw.get("spec") or {}
     replicas = spec.get("replicas", spec.get("parallelism", 1))
     return spec.get("template"), 1 if replicas is None else int(replicas)
 
 
-def _number(buffer: Buffer, template: Raw, replicas: int) -> int:
-    """Return how many pods a buffer has: the least of what it says."""
-    numbers = [MAX_PODS]
-    if buffer.replicas is not None:
-        numbers.append(buffer.replicas)
-    if buffer.percentage is not None:
-        numbers.append(-(-replicas * buffer.percentage // 100))
+def _requests_of(template: Raw) -> dict[str, int]:
     view = view_of({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": template["spec"]})
-    if buffer.limits and isinstance(view, Pod):
-        requests = pod_requests(view.spec)
-        for name, limit in buffer.limits.items():
-            each = requests.get(name.removeprefix("requests."), 0)
-            if each > 0:
-                numbers.append(amount(name.removeprefix("requests."), limit) // each)
-    return max(min(numbers), 0)
+    return pod_requests(view.spec) if isinstance(view, Pod) else {}
 
 
 def _copies(spec: Raw, metadata: Raw, namespace: str, name: str, number: int) -> Iterator[Raw]:
@@ -98,10 +93,10 @@ def _copies(spec: Raw, metadata: Raw, namespace: str, name: str, number: int) ->
 
 
 def add_headroom(
-    world: FitWorld, simulation: Simulation | None, percent: float, buffers: Iterable[Buffer], inventory: Inventory
+    world: FitWorld, simulation: Simulation | None, percent: float, pools: Pools, inventory: Inventory
 ) -> None:
     """Add the pods for which room is to be kept to a world, and say how many."""
-    documents = list(buffer_pods(inventory, buffers, world.notes))
+    documents = list(buffer_pods(inventory, pools, world.notes))
     if percent and simulation is not None:
         documents += headroom_pods(simulation, percent)
     if documents:

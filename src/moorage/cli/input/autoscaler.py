@@ -83,10 +83,11 @@ def chosen_autoscaling(choice: AutoscalerChoice, inventory: Inventory | None = N
     if not own:
         say(f"there is no pool of {choice.scaler} among them")
         raise click.exceptions.Exit(_NO_POOLS)
-    if pools.buffers:
-        names = ", ".join(f"{one.namespace}/{one.name}" for one in pools.buffers)
-        say(f"note: CapacityBuffers are not followed by --autoscale: {names}")
-    return Autoscaling(choice.scaler, own, choice.options), pools.unreadable
+    for buffer in pools.buffers:
+        if not buffer.is_active:
+            say(f"note: CapacityBuffer {buffer.key} is left alone: its provisioningStrategy is {buffer.strategy}")
+    autoscaling = Autoscaling(choice.scaler, own, choice.options, tuple(pools.buffers), pools.templates)
+    return autoscaling, pools.unreadable
 
 
 def take_pools(planner: Planner, choice: AutoscalerChoice | None, pool_paths: tuple[str, ...]) -> int:

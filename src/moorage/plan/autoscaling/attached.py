@@ -1,5 +1,7 @@
 """Let an autoscaler work in a simulated cluster: the very controller that runs in a cluster."""
 
+from collections.abc import Mapping
+
 import msgspec
 
 from moorage.autoscale.cluster_autoscaler.controller import ClusterAutoscalerController
@@ -11,7 +13,8 @@ from moorage.control.framework.controller import ControllerContext
 from moorage.model.kinds import KINDS, view_of
 from moorage.plan.autoscaling.cost_meter import CostMeter
 from moorage.plan.simulation.simulation import Simulation
-from moorage.pools.node_template import Pool, Scaler
+from moorage.pools.node_template import Buffer, Pool, Raw, Scaler
+from moorage.schedule.config.configured_scheduler import Configuration
 
 #: A simulation with an autoscaler goes on for so long after the last node was to come.
 _REST = 60.0
@@ -22,11 +25,17 @@ AUTOSCALERS: dict[Scaler, type[NodeAutoscaler]] = {
 
 
 class Autoscaling(msgspec.Struct, frozen=True):
-    """The autoscaler of a plan, its pools and its options."""
+    """The autoscaler of a plan, its pools and its options, and the CapacityBuffers by which it keeps room."""
 
     scaler: Scaler
     pools: tuple[Pool, ...]
     options: Options
+    buffers: tuple[Buffer, ...] = ()
+    templates: Mapping[str, Raw] = {}
+
+    def setup(self, configuration: Configuration, features: tuple[str, ...]) -> Setup:
+        """Return what the controller works with, in a cluster or a plan."""
+        return Setup(self.pools, self.options, configuration, features, self.buffers, self.templates)
 
 
 class Attached(msgspec.Struct, eq=False):
@@ -40,7 +49,7 @@ class Attached(msgspec.Struct, eq=False):
 def attach(simulation: Simulation, autoscaling: Autoscaling) -> Attached:
     """Start the autoscaler in a simulation in which nothing has happened yet."""
     options = autoscaling.options
-    setup = Setup(autoscaling.pools, options, simulation.settings.configuration, tuple(simulation.kubelets.features))
+    setup = autoscaling.setup(simulation.settings.configuration, tuple(simulation.kubelets.features))
     made: list[NodeAutoscaler] = []
 
     def make(context: ControllerContext) -> NodeAutoscaler:

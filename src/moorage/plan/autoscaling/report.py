@@ -54,6 +54,24 @@ class NotHelped(msgspec.Struct, frozen=True, rename="camel"):
     pools: dict[str, str]
 
 
+class BufferCondition(msgspec.Struct, frozen=True, rename="camel"):
+    """A condition of a CapacityBuffer, and after how many seconds it became so."""
+
+    type: str
+    status: bool
+    reason: str
+    message: str
+    seconds: int
+
+
+class BufferUse(msgspec.Struct, frozen=True, rename="camel"):
+    """A CapacityBuffer: for how many pods room is kept, none where that cannot be said, and its status' conditions."""
+
+    name: str
+    replicas: int | None
+    conditions: tuple[BufferCondition, ...]
+
+
 class Scaling(msgspec.Struct, frozen=True, rename="camel"):
     """All of it. `unpriced` is how many nodes had no price: they cost nothing here."""
 
@@ -67,6 +85,7 @@ class Scaling(msgspec.Struct, frozen=True, rename="camel"):
     unpriced: int
     on_their_way: tuple[str, ...]
     leaving: tuple[str, ...]
+    buffers: tuple[BufferUse, ...] = ()
 
     @property
     def per_hour(self) -> float:
@@ -104,6 +123,17 @@ def scaling_of(simulation: Simulation, attached: Attached) -> Scaling:
         unpriced=len(meter.unpriced),
         on_their_way=tuple(controller.machines),
         leaving=tuple(controller.leaving),
+        buffers=tuple(
+            BufferUse(
+                state.buffer.key,
+                state.replicas,
+                tuple(
+                    BufferCondition(one.type, one.status, one.reason, one.message, since(one.since))
+                    for one in state.conditions.values()
+                ),
+            )
+            for state in controller.room.states
+        ),
     )
 
 

@@ -7,7 +7,7 @@ import msgspec
 from moorage.autoscale.timeline import Did
 from moorage.lint.report.form import counted
 from moorage.model.go.times import duration_text
-from moorage.plan.autoscaling.report import NodeStep, NotHelped, PoolUse, Scaling
+from moorage.plan.autoscaling.report import BufferUse, NodeStep, NotHelped, PoolUse, Scaling
 
 _MAX_PODS = 3
 _SIGNS = {Did.ADDED: "+", Did.REMOVED: "-", Did.KEPT: "="}
@@ -75,6 +75,16 @@ def pool_line(pool: PoolUse) -> str:
     """`3 nodes, at most 5, 1 at the end; 0.42 in all`."""
     counts = f"{pool.first:,} at the beginning, at most {pool.most:,}, {pool.last:,} at the end"
     return f"{counts}; added {pool.added:,}, removed {pool.removed:,}; {money(pool.cost)}"
+
+
+def buffer_line(buffer: BufferUse) -> str:
+    """`room for 3 pods; ReadyForProvisioning; not Provisioning: RequiresNewCapacity: 3/3 virtual pods …`."""
+    room = "no room" if buffer.replicas is None else f"room for {counted(buffer.replicas, 'pod')}"
+    said = [
+        f"{'' if one.status else 'not '}{one.type} ({': '.join(filter(None, (one.reason, one.message)))})"
+        for one in buffer.conditions
+    ]
+    return "; ".join((room, *said))
 
 
 def notes_of(scaling: Scaling) -> Iterator[str]:

@@ -13,7 +13,15 @@ from moorage.plan.difference.comparison import Becomes
 from moorage.plan.difference.difference import Difference
 from moorage.plan.outcome import FailedLine, NodeLine, Outcome, shown_usage
 from moorage.plan.pod_lines import PodLine, State
-from moorage.plan.report.autoscaling import pool_line, reasons_of, shown_pods, shown_time, step_groups, summary_line
+from moorage.plan.report.autoscaling import (
+    buffer_line,
+    pool_line,
+    reasons_of,
+    shown_pods,
+    shown_time,
+    step_groups,
+    summary_line,
+)
 from moorage.plan.report.deadlines import by_deadline, names_with_deadlines
 from moorage.plan.report.departures import (
     anyway,
@@ -95,6 +103,8 @@ class MarkdownReport:
         yield from table("Timeline", ("time", "", "nodes", "why"), rows)
         pools = [(pool.name, pool_line(pool)) for pool in scaling.pools]
         yield from table("Pools", ("pool", "nodes and cost"), pools)
+        buffers = [(buffer.name, buffer_line(buffer)) for buffer in self._cut(scaling.buffers)]
+        yield from table("CapacityBuffers", ("buffer", "room and conditions"), buffers)
         helpless = [
             (shown_pods(group.pods), pools, reason)
             for group in self._cut(scaling.not_helped)

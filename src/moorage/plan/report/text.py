@@ -17,6 +17,7 @@ from moorage.plan.input.inventory import Note
 from moorage.plan.outcome import FailedLine, NodeLine, Outcome, Usage, shown_usage
 from moorage.plan.pod_lines import PodLine, State
 from moorage.plan.report.autoscaling import (
+    buffer_line,
     notes_of,
     pool_line,
     reasons_of,
@@ -139,6 +140,15 @@ class TextReport(DifferenceLines):
         width = widest(pool.name for pool in scaling.pools)
         rows = [line for pool in scaling.pools for line in self._pool_use(pool, width)]
         yield from self._section("Pools", rows + [f"  {note}" for note in notes_of(scaling)])
+        width = widest(buffer.name for buffer in scaling.buffers)
+        buffers = [
+            line
+            for buffer in scaling.buffers
+            for line in self._wrapped(
+                f"  {self._styled(f'{printable(buffer.name):<{width}}', CYAN)}  ", 4, buffer_line(buffer)
+            )
+        ]
+        yield from self._section("CapacityBuffers", buffers)
         yield from self._section("No node is started for", self._not_helped(scaling))
 
     def _scaling_steps(self, scaling: Scaling) -> Iterator[str]:
