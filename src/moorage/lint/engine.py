@@ -121,8 +121,17 @@ class Linter:
 
     def lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
         """Lint a document that was read elsewhere, without those that come after it."""
-        refused = (self._finding(complaint, place) for complaint, place in self._admission.release_refused())
-        yield from self._wanted(chain(self._lint_document(document, lines), refused))
+        yield from self._wanted(chain(self._lint_document(document, lines), self._release_refused()))
+
+    def _release_refused(self) -> Iterator[Finding]:
+        for complaint, place in self._admission.release_refused():
+            self._note_refusals([complaint])
+            yield self._finding(complaint, place)
+
+    def _note_refusals(self, refusals: Iterable[Complaint]) -> None:
+        """Note that something is refused for other reasons than that a gate is off, so that no version accepts it."""
+        wants_gates = self._admission.wants_gates
+        self.outcome.rejected_otherwise |= any(one.rule in _REFUSALS and one not in wants_gates for one in refusals)
 
     def finish(self) -> Iterator[Finding]:
         """Yield what only the whole input shows, and complete the outcome."""
@@ -132,8 +141,7 @@ class Linter:
             where = SourcePlace(*template.place, column=1, object=f"{template.kind} {template.name}")
             yield from self._wanted(self._finding(each, where) for each in pool_traps(template))
         for complaint, place in chain(self._facts.complaints(), self._admission.complaints()):
-            if complaint.rule in _REFUSALS and complaint not in self._admission.held_back:
-                self.outcome.rejected_otherwise = True
+            self._note_refusals([complaint])
             yield from self._wanted([self._finding(complaint, place)])
         if self._shows_mutations:
             self.outcome.mutations = list(self._admission.mutations)
@@ -294,10 +302,13 @@ class Linter:
         refusals = list(rejections(errors, self._gates, subject.document.raw))
         if errors:
             needed = [gate_needed(error, self._gates) is not None for error in errors]
-            self.outcome.rejected_otherwise |= not all(needed)
             if any(needed):
+                self._admission.wants_gates.update(
+                    refusal for refusal, is_needed in zip(refusals, needed, strict=True) if is_needed
+                )
                 refusals += self._judge_with_gates(subject, {str(error) for error in errors})
         if not is_held_back(subject):
+            self._note_refusals(refusals)
             yield from refusals
         if subject.kind == "CustomResourceDefinition" and isinstance(result, Admitted):
             self._custom.add(result.object)
@@ -319,7 +330,6 @@ class Linter:
             errors = errors_of_existing(subject.document.raw, errors, _ALL_GATES)
         unknown = [error for error in errors if str(error) not in known]
         for complaint in rejections(unknown, _ALL_GATES, subject.document.raw):
-            self.outcome.rejected_otherwise = True
             message = f"also with the feature gate on: {complaint.message}"
             yield msgspec.structs.replace(complaint, message=message, api_server=False)
 

@@ -101,8 +101,8 @@ class AdmissionFacts:
         #: Workloads as policies have changed them.
         self._changed: dict[tuple[Kind, str, str], Admitted] = {}
         self._quotas = QuotaCharges(self._world, self._chain, gates)
-        #: What was held back although it does not depend on other objects.
-        self.held_back: set[Complaint] = set()
+        #: Refusals for want of a gate.
+        self.wants_gates: set[Complaint] = set()
 
     def add(self, subject: Subject, refusals: Sequence[Complaint] = ()) -> Iterator[Complaint]:
         """Take an object in, with the reasons why it is refused without any plugin; one that exists is not admitted.
@@ -132,7 +132,6 @@ class AdmissionFacts:
             held = _Held(subject.document.raw, kind, subject.view, pods, _places(subject), subject.document)
             yield from self._hold(held)
         elif is_refused and is_held_back(subject):
-            self.held_back.update(refusals)
             placed = tuple((complaint, subject.place(complaint.path)) for complaint in refusals)
             raw, document = subject.document.raw, subject.document
             yield from self._hold(_Held(raw, kind, subject.view, pods, _places(subject), document, placed))
@@ -301,7 +300,8 @@ class AdmissionFacts:
             yield from _refusals(held, result, sources)
         for complaint, place in held.refusals:
             unsaid = msgspec.structs.replace(complaint, api_server=False)
-            self.held_back.add(unsaid)
+            if complaint in self.wants_gates:
+                self.wants_gates.add(unsaid)
             yield unsaid, place
 
     def _judge_custom(self, held: _Held) -> Iterator[PlacedComplaint]:

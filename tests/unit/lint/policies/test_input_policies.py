@@ -2,10 +2,11 @@
 
 from io import BytesIO
 
-from tests.unit.lint.linting import lint, pod, stream, workload
+from tests.unit.lint.linting import lint, lint_with_outcome, pod, stream, workload
 
 from moorage.lint.catalogue import rules
 from moorage.lint.engine import Linter
+from moorage.lint.facts.requirements import Acceptance
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.report.form import describe_operation
 from moorage.lint.sources import Source
@@ -179,12 +180,23 @@ def errors(*documents: str) -> list[Finding]:
     return [finding for finding in lint(stream(*documents)) if finding.severity is Severity.ERROR]
 
 
+def acceptance(*documents: str) -> Acceptance:
+    found = lint_with_outcome(stream(*documents), gates=False)[1].acceptance
+    assert found is not None
+    return found
+
+
 def test_object_that_a_policy_mends_is_not_refused() -> None:
     wrong = "tolerations: [{key: a, operator: Foo}]\n"
     assert [one.rule for one in errors(pod(f"  {wrong}"))] == ["rejected"]
     mends = setting("replace", "/spec/tolerations/0/operator", '"Exists"'), binding("sets", MUTATING)
     assert errors(pod(f"  {wrong}"), *mends) == []
     assert errors(*mends, pod(f"  {wrong}")) == []
+    comparing = "  tolerations: [{key: a, operator: Lt, value: '5'}]\n"
+    for document, is_for_ever in ((comparing + "  restartPolicy: Foo\n", True), (comparing, False)):
+        assert acceptance(pod(document)).rejected is is_for_ever
+    mended = setting("replace", "/spec/restartPolicy", '"Always"'), binding("sets", MUTATING)
+    assert not acceptance(pod(f"{comparing}  restartPolicy: Foo\n"), *mended).rejected
     of_template = mends[0].replace("/spec/", "/spec/template/spec/"), mends[1]
     of_template = of_template[0].replace("[pods, ", "["), of_template[1]
     assert errors(workload("Deployment", f"      {wrong}"), *of_template) == []
