@@ -44,11 +44,15 @@ def pending(base: Base, arguments: dict[str, Any]) -> Iterator[Part]:
     with_sentence = max(_MAX_ASKED // max(len(outcome.nodes), 1), 1)
     yield {
         "groups": [
-            {**_group(pods), "sentence": _sentence(base.simulation, pods) if number < with_sentence else ""}
+            {
+                **_group(base.simulation, pods),
+                "sentence": _sentence(base.simulation, pods) if number < with_sentence else "",
+            }
             for number, pods in enumerate(groups[:MAX_GROUPS])
         ],
         "leftOut": max(len(groups) - MAX_GROUPS, 0),
         "pending": len(outcome.pending),
+        "unmade": sum(base.simulation.world.view(KINDS.POD, pod.key) is None for pod in outcome.pending),
         "placed": len(outcome.of_state(State.PLACED)),
         "bound": len(outcome.of_state(State.BOUND)),
         "nodes": len(outcome.nodes),
@@ -77,7 +81,7 @@ def _shape(simulation: Simulation, pod: PodLine) -> object:
     return simulation.cluster.shape_of(view) if view is not None else pod.workload
 
 
-def _group(pods: list[PodLine]) -> dict[str, Any]:
+def _group(simulation: Simulation, pods: list[PodLine]) -> dict[str, Any]:
     first = pods[0]
     workloads = list(dict.fromkeys(pod.workload for pod in pods if pod.workload))
     return {
@@ -86,6 +90,7 @@ def _group(pods: list[PodLine]) -> dict[str, Any]:
         "message": shortened(first.message),
         "full": event_note(first.message),
         "count": len(pods),
+        "unmade": simulation.world.view(KINDS.POD, first.key) is None,
         "workloads": workloads[:_MAX_WORKLOADS],
         "moreWorkloads": max(len(workloads) - _MAX_WORKLOADS, 0),
         "pods": [pod.key for pod in pods[:MAX_PODS]],

@@ -158,9 +158,10 @@ class _Search:
             *(("remove", "removing", n) for n in ranked[:1]),
         ]
         for kind, verb, name in tries:
-            effect = self.rehearsals.play([{kind: name}], f"{verb} {name}", [name], "")
+            change = {kind: {"nodes": [name]}}
+            effect = self.rehearsals.play([change], f"{verb} {name}", [name], "")
             if effect is not None and not effect.is_empty:
-                yield _tip(effect, {kind: name}, [name])
+                yield _tip(effect, change, [name])
                 return
 
 

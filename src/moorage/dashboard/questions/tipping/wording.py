@@ -36,7 +36,7 @@ def effect_of(difference: Difference, where: str, nodes: Sequence[str], when: st
     names = sorted(numbers, key=lambda name: (-numbers[name], name))
     what = _pods_of(len(keys), [_short(name) for name in names])
     if not keys:
-        text = f"{where} {when}: {difference.sentence.partition(';')[0]}"
+        text = f"{f'{where} {when}'.rstrip()}: {_held(difference) or difference.sentence.partition(';')[0]}"
     elif verb:
         text = f"{what} {verb} with {where} {when}" if when else f"{what} {verb} by {where}"
     elif when:
@@ -101,6 +101,16 @@ def _short(workload: str) -> str:
 def _pending(difference: Difference) -> str:
     number = len(difference.comparison.of(Becomes.PENDING))
     return f", and {number:,} would be Pending" if number else ""
+
+
+def _held(difference: Difference) -> str:
+    """Return which pods a budget would hold; empty if something else happens, too."""
+    names = sorted({_short(one.pod) for one in difference.blocked})
+    if not names or difference.comparison.differences or difference.departures:
+        return ""
+    budgets = sorted({budget.name for one in difference.blocked for budget in one.budgets})
+    by = f"budget {_short(budgets[0])}" if len(budgets) == 1 else "budgets"
+    return f"{by} would hold {names[0] if len(names) == 1 else f'{len(names):,} pods'}"
 
 
 def _signature(difference: Difference) -> str:

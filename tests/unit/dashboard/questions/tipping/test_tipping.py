@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -105,6 +106,19 @@ def test_a_cluster_without_a_scale_gets_a_drain_or_a_removal() -> None:
     web = workload("Deployment", "web", "100m", replicas=2)
     assert sentences(node("n1"), web) == ["draining n1 would evict 2 pods of web, and 2 would be Pending"]
     assert sentences(node("n1"), workload("DaemonSet", "agent", "100m")) == ["removing n1 would evict agent"]
+    # The change is as the page's editors have it: with its nodes.
+    assert tips_of(base_of(node("n1"), web))["tips"][0]["change"] == {"drain": {"nodes": ["n1"]}}
+
+
+def test_a_drain_that_a_budget_holds_names_the_budget_and_the_pod() -> None:
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "all", "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    (sentence,) = sentences(node("n1"), workload("Deployment", "web", "100m"), budget)
+    assert re.fullmatch(r"draining n1: budget all would hold web-\S+", sentence)
 
 
 @pytest.mark.parametrize("documents", [[], [node("n1")], [risky("n1", "3")]])

@@ -72,7 +72,7 @@ function filling(counts, width, height, ways) {
   const same = (wide, tall) => {
     at = 0;
     const packed = pack(counts, wide, tall, width, way);
-    return packed.height <= height && packed.boxes.every((box, index) => box.columns === boxes[index].columns);
+    return packed.height <= height && packed.boxes.every((box, index) => box.w <= width && box.columns === boxes[index].columns);
   };
   const wide = largest(best.wide, WIDEST, (size) => same(size, best.tall));
   const tall = largest(best.tall, TALLEST, (size) => same(wide, size));

@@ -4,7 +4,7 @@ import { count, natural } from "../../lib/format.js";
 import { encode } from "../../views/slider/changes.js";
 import { shortName } from "./troubles.js";
 
-export const IDEAS = { risky, drainZone, emptiest };
+export const IDEAS = { risky, drainZone, emptiest, room };
 
 /** `numbers` are the texts that the server has read as numbers: a taint without one is no measure of risk. */
 function risky({ seen, numbers }) {
@@ -21,11 +21,18 @@ function drainZone({ cluster, seen }) {
   if (seen.zones.size < 2 || !zones.length) return null;
   const [value] = zones[0];
   const label = { key: cluster.names.zone, value };
-  return { urgency: 20, text: `What would a drain of ${value} do?`, href: address.href("slider", { changes: encode([{ drain: { nodes: { label } } }]) }), title: `${label.key}=${value}` };
+  return { urgency: 20, text: `What would a drain of ${/zone/i.test(value) ? "" : "zone "}${value} do?`, href: address.href("slider", { changes: encode([{ drain: { nodes: { label } } }]) }), title: `${label.key}=${value}` };
 }
 
 function emptiest({ cluster, seen }) {
   if (!seen.emptiest || cluster.nodes.size < 2) return null;
   const { name } = seen.emptiest;
   return { urgency: 10, text: `${name} is the emptiest node: could it go?`, href: address.href("slider", { changes: encode([{ drain: { nodes: [name] } }]) }) };
+}
+
+/** A cluster of one node has nowhere to drain it to: what is left of it is the question. */
+function room({ cluster }) {
+  const [node] = cluster.nodes.values();
+  if (cluster.nodes.size !== 1 || !node.ready || !node.schedulable) return null;
+  return { urgency: 5, text: `What else would fit on ${node.name}?`, href: address.href("map", { node: node.name }) };
 }

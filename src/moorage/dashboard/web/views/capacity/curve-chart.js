@@ -47,10 +47,11 @@ function y(share) {
   return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * share;
 }
 
+/** Pods are whole: there is a line in the middle only where it is one of them. */
 function grid(most, dearest) {
-  return [0, 0.5, 1].flatMap((share) => [
+  return (most % 2 ? [0, 1] : [0, 0.5, 1]).flatMap((share) => [
     svg("line", { class: "curve-grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(share), y2: y(share) }),
-    svg("text", { class: "curve-tick end", x: LEFT - 6, y: y(share) + 4 }, number(Math.round(most * share * 10) / 10)),
+    svg("text", { class: "curve-tick end", x: LEFT - 6, y: y(share) + 4 }, number(most * share)),
     dearest > 0 && svg("text", { class: "curve-tick cost", x: WIDTH - RIGHT + 6, y: y(share) + 4 }, `${(dearest * share).toPrecision(3)}/h`),
   ]);
 }

@@ -13,16 +13,16 @@ export function curveTable({ axis, before, points }) {
       "tr",
       { class: [worse && "worse", point.isNow && "now"] },
       h("th", { scope: "row" }, isBefore ? point.range : point.value || "(empty)", point.isNow && !isBefore && h("span", { class: "muted" }, " (now)")),
-      h("td", {}, isBefore ? "" : point.range),
-      [point.placed, point.waiting, point.evicted, point.nodes].map((value) => h("td", { class: "end nums" }, number(value))),
-      axis.priced && h("td", { class: "end nums" }, point.costText),
-      h("td", { class: "wrap" }, point.refused || waiting(point.pending)),
+      h("td", { dataset: { title: head[1] } }, isBefore ? "" : point.range),
+      [point.placed, point.waiting, point.evicted, point.nodes].map((value, at) => h("td", { class: "end nums", dataset: { title: head[2 + at] } }, number(value))),
+      axis.priced && h("td", { class: "end nums", dataset: { title: "cost/h" } }, point.costText),
+      h("td", { class: "wrap", dataset: { title: head.at(-1) } }, point.refused || waiting(point.pending)),
     );
   };
   return h(
     "div",
     { class: "scroll", tabindex: "0", role: "region", "aria-label": "Points of the curve" },
-    h("table", { class: "curve-table" }, h("thead", {}, h("tr", {}, head.map((text, at) => h("th", { scope: "col", class: at > 1 && at < head.length - 1 && "end" }, text)))), h("tbody", {}, [before, ...points].map(row))),
+    h("table", { class: "curve-table stacks" }, h("thead", {}, h("tr", {}, head.map((text, at) => h("th", { scope: "col", class: at > 1 && at < head.length - 1 && "end" }, text)))), h("tbody", {}, [before, ...points].map(row))),
   );
 }
 

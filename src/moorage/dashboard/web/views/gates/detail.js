@@ -1,4 +1,4 @@
-/** Shows one gate: what it guards, which objects depend on it, and what turning it off would do, step by step. */
+/** Shows one gate: what it guards, which objects depend on it, and what turning it off or on would do, step by step. */
 import { address } from "../../lib/address.js";
 import { h } from "../../lib/dom.js";
 import { count } from "../../lib/format.js";
@@ -8,6 +8,7 @@ import { failed, loading } from "../../parts/states.js";
 import { breakable, valueCell } from "./matrix.js";
 
 const LISTED = 50;
+const QUIET = "Until the next step nothing else goes wrong.";
 
 export function gateDetail({ gate, gates, audit, problem, again }) {
   if (!gate) return loading("Looking for the gates that this cluster uses", { height: "12rem" });
@@ -127,31 +128,51 @@ function object(finding) {
 }
 
 function turningOff(gate, audit) {
+  if (!gate.locked && isOffEverywhere(gate)) return turningOn(gate);
   const title = h("h3", {}, "Turning it off");
   if (gate.locked) return h("section", { class: "stack" }, title, h("p", {}, "It is locked to its default: no component can turn it off."));
-  const values = Object.values(gate.values);
-  const isOff = values.length > 0 && values.every((value) => value === false);
   const total = audit?.totals?.[gate.name];
   return h(
     "section",
     { class: "stack" },
     title,
-    isOff ? h("p", {}, chip("off already", "info"), " It is off in every component that reads it. This is the order in which it would be turned off, and back on from the end.") : null,
-    !isOff && total?.affected ? h("p", {}, chip("first", "warn"), ` Take its use out of the ${count(total.affected, "object")} above that would notice, or accept what is said there.`) : null,
+    total?.affected ? h("p", {}, chip("first", "warn"), ` Take its use out of the ${count(total.affected, "object")} above that would notice, or accept what is said there.`) : null,
     h("ol", { class: "gate-steps" }, gate.disabling.map((step, index) => offStep(gate, step, index))),
     h("p", { class: "muted" }, "One component at a time, in this order; turn it on in the reverse order. Nothing that is stored is lost: once it is on again, pods that wait are scheduled and workloads make the pods they lack."),
   );
 }
 
+function isOffEverywhere({ values }) {
+  const all = Object.values(values);
+  return all.length > 0 && all.every((value) => value === false);
+}
+
+/** The order of turning it off, from its end. Before a step the components of the later steps have it off, as after that of turning it off. */
+function turningOn(gate) {
+  const steps = [...gate.disabling].reverse();
+  const after = (index) => gate.disabling[gate.disabling.length - 2 - index];
+  return h(
+    "section",
+    { class: "stack" },
+    h("h3", {}, "Turning it on"),
+    h("ol", { class: "gate-steps" }, steps.map((step, index) => gateStep(gate, step.component, true, after(index)?.happens ?? [], index === steps.length - 1 ? "It is on everywhere." : QUIET))),
+    h("p", { class: "muted" }, "One component at a time, in this order; turn it off in the reverse order."),
+  );
+}
+
 function offStep(gate, step, index) {
   const last = index === gate.disabling.length - 1;
+  return gateStep(gate, step.component, false, step.happens, last ? "It is off everywhere: what is said above happens." : QUIET);
+}
+
+function gateStep(gate, component, value, happens, otherwise) {
   return h(
     "li",
     {},
-    h("p", {}, h("strong", {}, step.component), " ", h("code", {}, `--feature-gates=${gate.name}=false`)),
-    step.happens.length
-      ? h("ul", {}, step.happens.map((text) => h("li", { class: "warn" }, `until the next step: ${text}`)))
-      : h("p", { class: "muted" }, last ? "It is off everywhere: what is said above happens." : "Until the next step nothing else goes wrong."),
+    h("p", {}, h("strong", {}, component), " ", h("code", {}, `--feature-gates=${gate.name}=${value}`)),
+    happens.length
+      ? h("ul", {}, happens.map((text) => h("li", { class: "warn" }, `until the next step: ${text}`)))
+      : h("p", { class: "muted" }, otherwise),
   );
 }
 

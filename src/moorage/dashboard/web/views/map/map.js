@@ -185,7 +185,7 @@ export class MapView extends HTMLElement {
     state.dataset.shown = wanted;
     if (wanted === "loading") replace(state, loading("Reading the cluster"));
     else if (wanted === "unread") replace(state, empty("Nodes cannot be read", nodesAreUnread(cluster.source)));
-    else if (wanted === "empty") replace(state, empty("There are no nodes", cluster.source.kind === "files" ? "The manifests have no Node: add some, as `kubectl get nodes -o yaml` prints them." : "Nodes appear here as soon as the cluster has them."));
+    else if (wanted === "empty") replace(state, empty("There are no nodes", cluster.source.kind === "files" ? "The manifests have no Node: add some, as kubectl get nodes -o yaml prints them." : "Nodes appear here as soon as the cluster has them."));
     else replace(state);
   }
 

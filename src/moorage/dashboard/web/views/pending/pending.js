@@ -8,7 +8,7 @@ import { address } from "../../lib/address.js";
 import { embedded } from "../../lib/api.js";
 import { asOf, cluster } from "../../lib/cluster.js";
 import { h, replace, setText } from "../../lib/dom.js";
-import { count } from "../../lib/format.js";
+import { count, number } from "../../lib/format.js";
 import { announce } from "../../lib/notice.js";
 import { failed, loading } from "../../parts/states.js";
 import { explainPod, pendingGroups } from "./asking.js";
@@ -136,11 +136,14 @@ export class PendingView extends HTMLElement {
 
   #summarize() {
     if (!this.#summary) return;
-    const { pending, placed, groups, leftOut } = this.#summary;
+    const { pending, unmade = 0, placed, bound, groups, leftOut } = this.#summary;
     const known = asOf();
-    const verb = known ? "waited" : pending === 1 ? "waits" : "wait";
-    const waiting = `${count(pending, "pod")} in ${count(groups.length + leftOut, "group")} ${verb} for a node`;
-    setText(this.#lead, `${pending ? waiting : allClear(placed, known)} ${known}`.trim());
+    const made = pending - unmade;
+    const verb = known ? "waited" : made === 1 ? "waits" : "wait";
+    const more = unmade ? `; ${number(unmade)} more ${unmade === 1 ? "does" : "do"} not exist yet` : "";
+    const waiting = `${count(made, "pod")} in ${count(groups.filter((group) => !group.unmade).length + leftOut, "group")} ${verb} for a node${more}`;
+    const clear = placed + bound ? allClear(placed, known) : "There are no pods";
+    setText(this.#lead, `${pending ? waiting : clear} ${known}`.trim());
   }
 
   async #explain(pod, node, { quietly = false } = {}) {

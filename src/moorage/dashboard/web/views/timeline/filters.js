@@ -5,7 +5,7 @@
  */
 import { address } from "../../lib/address.js";
 import { debounce, h, replace } from "../../lib/dom.js";
-import { natural } from "../../lib/format.js";
+import { natural, number } from "../../lib/format.js";
 import { combobox } from "../../parts/combobox.js";
 import { podLink } from "../../parts/pod/link.js";
 import { KINDS } from "./entries.js";
@@ -64,7 +64,7 @@ export function filterBar() {
               { class: ["button", "small", "kind-button", tone], type: "button", dataset: { kind }, "aria-pressed": active.has(kind), onclick: () => toggle(kind) },
               h("span", { class: "kind-sign", "aria-hidden": "true" }, sign),
               `${title} `,
-              h("span", { class: "nums" }, String(counts.get(kind) ?? 0)),
+              h("span", { class: "nums" }, number(counts.get(kind) ?? 0)),
             ),
           ),
       );

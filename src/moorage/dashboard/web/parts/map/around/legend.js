@@ -27,7 +27,7 @@ export function fillLegend(element, { scale, model, dots }, coloured) {
   nodes.push(h("span", { class: "legend-entry" }, h("span", { class: "legend-bar", "aria-hidden": "true" }), h("span", { class: "legend-text" }, `bar: ${scale.shareOf} requested`)));
   const pods = [];
   if (dots.by !== "none") pods.push(...colouredDots(dots, palette));
-  for (const [phase, many] of phases(model)) pods.push(entry("", `${phase} pods`, many, `pod ${phase}`));
+  for (const [phase, many] of phases(model)) pods.push(entry("", phaseText(phase, many, model), many, `pod ${phase}`));
   const line = (title, label, items) => h("div", { class: "legend-line", role: "group", "aria-label": label }, title ? h("span", { class: "legend-title" }, title) : null, items);
   replace(element, line(scale.title, "Nodes", nodes), pods.length ? line(dots.by === "none" ? "" : `dots by ${dots.by}${coloured ? "" : ", zoomed in"}`, "Dots", pods) : null);
 }
@@ -103,6 +103,12 @@ function phases(model) {
   const { pods, podPhase } = model;
   for (let pod = 0; pod < pods.length; pod += 1) if (podPhase[pod] && pods[pod]) found[podPhase[pod]] += 1;
   return PHASES.map((phase, at) => [phase.toLowerCase(), found[at]]).filter(([, pods], at) => at > 0 && pods > 0);
+}
+
+/** Pods of this phase are more than those in the line below the map where a kubelet has not started some. */
+function phaseText(phase, many, model) {
+  const placed = phase === "pending" ? many - model.tray.filter((pod) => pod >= 0).length : 0;
+  return placed > 0 ? `${phase} pods, ${number(placed)} of them on a node` : `${phase} pods`;
 }
 
 function states(model) {

@@ -27,7 +27,7 @@ export class Tray {
     if (!model) return;
     const stranded = overlay?.stranded ?? [];
     const waiting = model.tray.filter((pod) => pod >= 0);
-    setText(this.text, trayText(waiting.length, stranded.length, model.astray));
+    setText(this.text, model.podNumbers.size ? trayText(waiting.length, stranded.length, model.astray) : "There are no pods");
     const found = (pod) => (marks.searching ? marks.pods[pod] & FOUND : 1);
     const pods = [...waiting].sort((a, b) => found(b) - found(a)).slice(0, MOST);
     const keys = [...pods.map((pod) => [model.pods[pod], overlay?.pending.has(model.pods[pod].key) ? "stranded" : found(pod) ? "" : "dim"]), ...stranded.slice(0, MOST - pods.length).map((key) => [model.pods[model.podNumbers.get(key)] ?? { key, workload: "" }, "stranded"])];
