@@ -24,6 +24,7 @@ IDLE_SECONDS = 45.0  # less than the idle timeout of servers, so that no write m
 CLOSED = "the connection was closed"
 _KEEP_ALIVE_SECONDS = 30
 _PAUSE_ABOVE = 4 * 1024 * 1024  # unread bytes of a stream
+_IN_A_TURN = 256 * 1024  # bytes of an answer that are read before others have their turn
 
 
 class BrokenConnection(Unreachable):
@@ -113,6 +114,7 @@ class Connection(asyncio.Protocol):
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
         self._size = 0  # of all that has come since the last request, but not of a stream
+        self._in_turn = 0  # of an answer, read in this turn of the event loop
         self._answered = False
         self._settled = self._loop.time()  # when the last answer was complete, or when it began to wait for a request
         self.usable = True
@@ -182,12 +184,30 @@ class Connection(asyncio.Protocol):
         if self._stream is None:
             self._size += len(data)
             if self._size > self.max_answer_bytes:
-                self._give_up(f"answered with more than {self.max_answer_bytes} bytes")
+                self._give_up_much()
                 return
+            self._make_room(len(data))
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:
             self._give_up(f"does not speak HTTP: {error}")
+
+    def _make_room(self, size: int) -> None:
+        """Let others have their turn: a connection that has much to read would be read on for as long as it has."""
+        if self._transport is None or self._in_turn >= _IN_A_TURN:
+            return
+        self._in_turn += size
+        if self._in_turn >= _IN_A_TURN:
+            self._transport.pause_reading()
+            self._loop.call_soon(self._read_on, self._transport)
+
+    def _read_on(self, transport: asyncio.Transport) -> None:
+        self._in_turn = 0
+        if not transport.is_closing():
+            transport.resume_reading()
+
+    def _give_up_much(self) -> None:
+        self._give_up(f"answered with more than {self.max_answer_bytes} bytes")
 
     def connection_lost(self, error: Exception | None) -> None:
         self.usable = False
@@ -223,6 +243,12 @@ class Connection(asyncio.Protocol):
         if self._streaming and self._status == 200 and self._transport is not None:
             self._stream = Stream(self._transport)
             self._settle(Answer(200, self._headers, b"", self._stream))
+        elif self._length() > self.max_answer_bytes:
+            self._give_up_much()
+
+    def _length(self) -> int:
+        """Return how long the body is said to be. The parser has read the number."""
+        return max((int(value) for name, value in self._headers if name.lower() == b"content-length"), default=0)
 
     def on_body(self, piece: bytes) -> None:
         if self._stream is not None:

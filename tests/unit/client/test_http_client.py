@@ -12,6 +12,7 @@ from tests.unit.client.small_server import Answering, Asked, Reply, SmallServer,
 import moorage.client.http_connections
 from moorage import __version__
 from moorage.client.http_client import HttpClient
+from moorage.client.http_connections import Connection
 from moorage.client.protocol import EventType, PatchType, Unreachable, WatchEvent
 from moorage.model.api_error import ApiError, expired, too_many_requests
 from moorage.model.kinds import KINDS
@@ -149,6 +150,53 @@ async def test_an_answer_beyond_the_limit_is_cut_off() -> None:
     async with telling(_always(200, b" " * 2000), max_answer_bytes=1000) as (client, _server):
         with pytest.raises(Unreachable, match="more than 1000 bytes"):
             await client.get(KINDS.POD, "a", "default")
+
+
+class Reading(asyncio.Transport):
+    """A transport that says whether it reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.log: list[str] = []
+
+    def write(self, data: Any) -> None:
+        pass
+
+    def is_closing(self) -> bool:
+        return "abort" in self.log
+
+    def pause_reading(self) -> None:
+        self.log.append("pause")
+
+    def resume_reading(self) -> None:
+        self.log.append("resume")
+
+    def abort(self) -> None:
+        self.log.append("abort")
+
+
+async def test_others_have_their_turn_while_a_long_answer_is_read() -> None:
+    connection, transport = Connection("server"), Reading()
+    connection.connection_made(transport)
+    answer = connection.send(b"GET", 9.0)
+    connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n")
+    for piece in (200_000, 200_000, 200_000):  # the last one was read before reading could be stopped
+        connection.data_received(b" " * piece)
+    assert transport.log == ["pause"]
+    await asyncio.sleep(0)
+    assert transport.log == ["pause", "resume"]
+    connection.data_received(b" " * 300_000)
+    assert len((await answer).body) == 900_000
+
+
+async def test_an_answer_that_says_that_it_is_too_long_is_not_read() -> None:
+    connection, transport = Connection("server", max_answer_bytes=1000), Reading()
+    connection.connection_made(transport)
+    answer = connection.send(b"GET", 9.0)
+    connection.data_received(b"HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n")
+    assert transport.log == ["abort"]
+    with pytest.raises(Unreachable, match="answered with more than 1000 bytes"):
+        await answer
 
 
 async def test_a_server_that_does_not_answer_is_given_up() -> None:

@@ -21,6 +21,9 @@ _decode = msgspec.json.Decoder().decode
 def read_review(body: bytes) -> Any:
     """Return the document of an answer. Raises CallFailed, whose reason is the `failure` of a WebhookAnswer."""
     try:
+        # Before anything is decoded: a decoder lets nothing else run meanwhile, in whatever thread it is.
+        if body.count(b"{") + body.count(b"[") > MAX_CONTAINERS:
+            raise too_many_containers()
         document = _decode_json(body) if body.lstrip()[:1] == b"{" else _decode_yaml(body)
         check_depth(document)
     except PatchError as error:
@@ -40,8 +43,6 @@ def _decode_json(body: bytes) -> Any:
 
 
 def _decode_yaml(body: bytes) -> Any:
-    if body.count(b"{") + body.count(b"[") > MAX_CONTAINERS:
-        raise too_many_containers()
     try:
         values = [value.raw for value in read_values(body, "answer")]
     except DecodeError as error:

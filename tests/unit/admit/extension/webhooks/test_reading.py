@@ -52,3 +52,14 @@ def test_other_bodies_are_refused_in_the_words_of_go(body: bytes, failure: str) 
 def test_hostile_bodies_are_refused(body: bytes) -> None:
     with pytest.raises(CallFailed):
         read_review(body)
+
+
+@pytest.mark.parametrize("body", [b'{"a":[' + b"{}," * 250_000 + b"{}]}", b"[" + b"{}," * 250_000 + b"{}]"])
+def test_bodies_of_too_many_objects_are_refused_before_they_are_decoded(
+    body: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[bytes] = []
+    monkeypatch.setattr("moorage.admit.extension.webhooks.reading._decode", decoded.append)
+    with pytest.raises(CallFailed, match="more than 250000 objects"):
+        read_review(body)
+    assert decoded == []
