@@ -268,7 +268,7 @@ class Connection(asyncio.Protocol):
         if not self._parser.should_keep_alive():
             self.usable = False
         self._settled = self._loop.time()
-        body = self._body
+        body, self._body = self._body, []  # which would be held as long as the connection
         self._settle(Answer(self._status, self._headers, body[0] if len(body) == 1 else b"".join(body)))
 
 

@@ -93,12 +93,15 @@ class WebhookClient:
             head = _HEAD.format(target=target.request_target(query), host=target.authority, length=len(body))
             try:
                 connections = await self._connections(target)
-                answer = await connections.ask(head.encode("ascii") + body, seconds, max_answer_bytes)
+                answer, connection = await connections.ask(head.encode("ascii") + body, seconds, max_answer_bytes)
             except CallFailed as failure:
                 raise NoAnswer(f"Post {go_quote(target.url(query))}: {failure}") from None
             finally:
                 self._sweep_later()
-            return answer, await self._document(answer)
+            try:
+                return answer, await self._document(answer)
+            finally:
+                connections.release(connection)
         except BadTarget as error:
             raise NoAnswer(str(error), 500, is_unusable=True) from None
         except (BrokenAnswer, UnicodeEncodeError, ApiError) as error:

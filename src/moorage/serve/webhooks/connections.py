@@ -52,14 +52,17 @@ class WebhookConnections(ConnectionPool):
         self._target, self._locate, self._lookups = target, locate, lookups
         self._context = tls
 
-    async def ask(self, request: bytes, seconds: float, max_answer_bytes: int) -> Answer:
-        """Send a request and return its answer, within this many seconds. Raises CallFailed, BrokenAnswer."""
+    async def ask(self, request: bytes, seconds: float, max_answer_bytes: int) -> tuple[Answer, Connection]:
+        """Send a request and return its answer, within this many seconds. Raises CallFailed, BrokenAnswer.
+
+        The connection has to be released when the answer was read: no more answers are held than there are connections.
+        """
         connection: Connection | None = None
         try:
             async with asyncio.timeout(seconds):
                 connection = await self._take_bounded()
                 try:
-                    return await self._exchange(connection, request, seconds, max_answer_bytes)
+                    return await self._exchange(connection, request, seconds, max_answer_bytes), connection
                 except BrokenConnection as broken:  # it is not asked again: it may have acted on what it was asked
                     raise _described(broken, connection) from None
         except TimeoutError:
@@ -74,15 +77,20 @@ class WebhookConnections(ConnectionPool):
 
     async def _exchange(self, connection: Connection, request: bytes, seconds: float, most_bytes: int) -> Answer:
         connection.max_answer_bytes = most_bytes
-        is_over = False
+        answer: Answer | None = None
         try:
             answer = await connection.send(request, 2 * seconds)  # the caller's time ends before
-            is_over = True
             return answer
         finally:
-            if not is_over or self.idle >= MOST_IDLE:
+            if answer is None:
                 connection.close()
-            self.give_back(connection)
+                self.give_back(connection)
+
+    def release(self, connection: Connection) -> None:
+        """Let the connection be used for another call."""
+        if self.idle >= MOST_IDLE:
+            connection.close()
+        self.give_back(connection)
 
     async def _dial(self) -> Connection:
         place = await self._locate(self._target)
