@@ -16,12 +16,14 @@ _BUILT, _SETTLED = False, True
 #: Each question: its module, with the function in it unless that is `answer`, and the simulation that it wants.
 _TABLE = {
     "audit": ("audit", _BUILT),
+    "autoscaling": ("capacity.autoscaling", _BUILT),
     "budgets": ("budgets", _SETTLED),
     "complete": ("complete", _BUILT),
     "curve": ("capacity.curve", _SETTLED),
     "details": ("rows:details", _SETTLED),
     "explain": ("explain:pod", _BUILT),
     "explain-pending": ("explain:settled_pod", _SETTLED),
+    "horizontal": ("capacity.horizontal", _BUILT),
     "move": ("looking.pod:move", _SETTLED),
     "next-value": ("tipping.next_value", _SETTLED),
     "node": ("explain:node", _BUILT),

@@ -76,3 +76,69 @@ def test_pools_have_their_nodes_and_prices() -> None:
     assert pool["cheapest"]["price"] == 0.03
     assert (part["others"], part["cost"], part["unpriced"]) == (["n0"], 0.03, 1)
     assert json.dumps(part)
+
+
+def group(name: str = "spot", **fields: Any) -> Raw:
+    template = {"status": {"capacity": {"cpu": "4", "memory": "8Gi", "pods": "20"}}}
+    about = {"apiVersion": "capacity.moorage.dev/v1", "kind": "NodeGroup", "metadata": {"name": name}}
+    return {**about, "spec": {"price": 0.03, "template": template, **fields}}
+
+
+def test_a_pool_has_the_node_that_it_could_start_next_or_the_reason_why_it_starts_none() -> None:
+    [part] = asked("pools", base(node("p0", "4", pool="spot"), group(maxSize=3), group("full", maxSize=0)))
+    spot, full = (pool["next"] for pool in part["pools"])
+    assert (spot["price"], spot["kinds"], spot["capacity"]["cpu"]) == (0.03, 1, "4")
+    assert full == {"why": "maxSize is 0, and it has 0"}
+
+
+def test_an_autoscaler_works_in_a_fork() -> None:
+    huge = workload("Deployment", "huge", "99")
+    about = Plan(node("n0", "2"), workload("Deployment", "web", "1500m", replicas=4), huge, group(maxSize=9)).planner
+    [part] = asked("autoscaling", Base(about, about.build()))
+    assert part["autoscalers"] == [part["autoscaler"]] == ["cluster-autoscaler"]
+    assert part["summary"].startswith("cluster-autoscaler in 30m0s: 2 nodes added")
+    [step] = part["steps"]
+    assert (step["did"], step["nodes"]) == ("added", ("spot-1", "spot-2"))
+    [helpless] = part["notHelped"]
+    assert (helpless["pools"], helpless["reason"]) == ("spot", "Insufficient cpu")
+    assert json.dumps(part)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"autoscaler": "karpenter"}, "autoscaler must be one of cluster-autoscaler"),
+        ({"seconds": 0}, "seconds must be"),
+        ({"seconds": True}, "seconds must be"),
+    ],
+)
+def test_bad_questions_about_autoscaling(arguments: dict[str, Any], complaint: str) -> None:
+    about = Plan(group(maxSize=9)).planner
+    [part] = asked("autoscaling", Base(about, about.build()), **arguments)
+    assert part["error"].startswith(complaint)
+
+
+def test_without_pools_nothing_scales() -> None:
+    about = Plan(node("n0")).planner
+    assert asked("autoscaling", Base(about, about.build()))[0]["autoscalers"] == []
+
+
+def test_horizontal_autoscalers_have_scaled_where_their_status_is_not_known() -> None:
+    web = workload("Deployment", "web", replicas=2)
+    web["metadata"]["annotations"] = {"simulate.moorage.dev/load": "cpu=4"}
+    metric = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 3, "metrics": [{"type": "Resource", "resource": metric}]}
+    scaler: Raw = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "web"}}
+    about = Plan(node("n0", "16"), web, {**scaler, "spec": spec}).planner
+    [part] = asked("horizontal", Base(about, about.build()))
+    [row] = part["rows"]
+    assert part["played"]
+    assert (row["target"], row["desired"], row["most"]) == ("Deployment default/web", 3, 3)
+    assert {one["type"] for one in row["conditions"]} == {"AbleToScale", "ScalingActive", "ScalingLimited"}
+    assert row["scalings"][0]["text"].endswith("2 → 3")
+    status = {"currentReplicas": 2, "desiredReplicas": 2, "conditions": [{"type": "AbleToScale", "status": "True"}]}
+    scaler["metadata"] |= {"uid": "3c2ec2bd", "namespace": "default", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    known = Plan(node("n0", "16"), web, {**scaler, "spec": spec, "status": status}).planner
+    [part] = asked("horizontal", Base(known, known.build()))
+    assert (part["played"], part["rows"][0]["desired"]) == (False, 2)

@@ -1,4 +1,4 @@
-"""List the pools of autoscalers that the input has: their nodes, what they cost, and how much they may grow."""
+"""List the pools of autoscalers that the input has: nodes, what they cost, how much they may grow, what comes next."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ from moorage.capacity.curving.curve import used_nodes
 from moorage.dashboard.questions.base import Base, Part
 from moorage.model.kinds import KINDS
 from moorage.plan.pools.reading import read_pool_sources
-from moorage.pools.growth import growth_of
+from moorage.pools.growth import Growth, growth_of
 from moorage.pools.membership import Membership
 from moorage.pools.node_template import Pool
 from moorage.pools.prices import Prices
@@ -55,4 +55,27 @@ def _row(pool: Pool, nodes: list[Any], prices: Prices, used: set[str]) -> dict[s
         "cheapest": None if cheapest is None else {"name": cheapest.name, "price": cheapest.price},
         "taints": [f"{one.key}{one.value and f'={one.value}'}:{one.effect}" for one in taints],
         "limits": {resource: str(limit) for resource, limit in pool.limits.items()},
+        "next": _next(pool, growth),
+    }
+
+
+def _next(pool: Pool, growth: Growth) -> dict[str, Any]:
+    """Return the cheapest node that a pool may start next and how much larger it may get, or why it starts none."""
+    allowed = [template for template in pool.templates if not growth.why_not(template)]
+    if not allowed:
+        reasons = growth.why_not(pool.templates[0]) if pool.templates else ("it has no kind of node",)
+        return {"why": "; ".join(reasons)}
+    one = min(allowed, key=lambda template: (template.price is None, template.price or 0.0))
+    left = {
+        resource: str(limit.sub(growth.used[resource]) if resource in growth.used else limit)
+        for resource, limit in pool.limits.items()
+        if resource != "nodes"
+    }
+    return {
+        "name": one.name,
+        "price": one.price,
+        "zone": one.zone,
+        "capacity": {name: str(amount) for name, amount in one.allocatable.items()},
+        "left": left,
+        "kinds": len(allowed),
     }

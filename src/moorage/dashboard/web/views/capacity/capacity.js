@@ -1,5 +1,5 @@
 /**
- * Shows the view "Capacity": what each value of a taint or of a threshold does and costs, and the pools of autoscalers.
+ * Shows the view "Capacity": what each value of a taint or of a threshold does and costs, pools, what autoscalers do.
  * Points of the curve are drawn as they come. Address: key=KEY, form=taint|threshold|share, workload=KIND/NAMESPACE/NAME.
  */
 import { address } from "../../lib/address.js";
@@ -9,8 +9,10 @@ import { count } from "../../lib/format.js";
 import { combobox } from "../../parts/combobox.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { keysOf, scaleOf } from "../slider/scales.js";
+import { AutoscalingPanel } from "./autoscaling-panel.js";
 import { curveChart } from "./curve-chart.js";
 import { curveTable } from "./curve-table.js";
+import { horizontalPanel } from "./horizontal-panel.js";
 import { poolsPanel } from "./pools-panel.js";
 
 const FORMS = [
@@ -31,6 +33,7 @@ export class CapacityView extends HTMLElement {
 
   disconnectedCallback() {
     this.#asking?.abort();
+    this.#parts.autoscaling?.stop();
   }
 
   addressChanged() {
@@ -44,12 +47,16 @@ export class CapacityView extends HTMLElement {
     p.workload = combobox({ label: "Workload", placeholder: "all Deployments", onchange: (workload) => address.set({ workload }) });
     p.curve = h("section", { class: "panel padded capacity-curve", "aria-label": "Curve", "aria-live": "polite" }, loading("Reading what can be varied", { height: "20rem" }));
     p.pools = h("section", { class: "panel capacity-pools", "aria-label": "Pools" }, loading("Reading pools"));
+    p.autoscaling = new AutoscalingPanel();
+    p.horizontal = h("section", { class: "panel capacity-horizontal", "aria-label": "Autoscalers of pods" }, loading("Reading autoscalers"));
     replace(
       this,
       h("div", { class: "view-head" }, h("h1", {}, "Capacity"), h("p", { class: "lead" }, "What each value does and costs: every value at which something changes is played on the whole cluster.")),
       h("div", { class: "toolbar" }, p.key, h("div", { class: "field" }, h("label", { for: "curve-form" }, "Vary"), p.form), p.workload),
       p.curve,
       p.pools,
+      p.autoscaling.element,
+      p.horizontal,
     );
   }
 
@@ -59,6 +66,11 @@ export class CapacityView extends HTMLElement {
       ([pools]) => replace(p.pools, poolsPanel(pools)),
       (error) => replace(p.pools, failed(error.message)),
     );
+    ask("horizontal").then(
+      ([found]) => replace(p.horizontal, horizontalPanel(found)),
+      (error) => replace(p.horizontal, failed(error.message)),
+    );
+    p.autoscaling.load();
     try {
       this.#facts = (await ask("thresholds")).at(-1);
       this.#choose();

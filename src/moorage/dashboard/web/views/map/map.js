@@ -20,6 +20,7 @@ import "../../parts/node-map.js";
 import { empty, loading } from "../../parts/states.js";
 import { nodesAreUnread } from "../../parts/unread.js";
 import { encode } from "../slider/changes.js";
+import { Ghosts } from "./ghosts.js";
 import { NodePage } from "./node-page.js";
 import { nodeTable } from "./node-table.js";
 import { podTable } from "./pod-table.js";
@@ -95,6 +96,7 @@ export class MapView extends HTMLElement {
     this.#parts.start.append(line.element);
     line.start();
     this.#stops.push(() => line.stop());
+    this.#parts.ghosts.load();
   }
 
   #build() {
@@ -115,6 +117,7 @@ export class MapView extends HTMLElement {
     if (marks) p.map.setOverlay(marks);
     p.rows = h("div", { class: "map-rows panel", hidden: true });
     p.state = h("div", { class: "map-state" });
+    p.ghosts = new Ghosts();
     p.start = h("div", { class: "map-start", hidden: Boolean(embedded) });
     p.all = h(
       "div",
@@ -134,6 +137,7 @@ export class MapView extends HTMLElement {
       p.warning,
       marks && signs(markTexts(marks)),
       h("div", { class: "map-frame" }, p.map, p.rows, p.state),
+      p.ghosts.element,
     );
     p.page = h("div", { class: "map-page", hidden: true });
     replace(this, p.all, p.page);
@@ -143,6 +147,7 @@ export class MapView extends HTMLElement {
     if (change.source) this.#state();
     if (address.params.as === "pods" && change.pods?.size) this.#fillSoon();
     if (change.all || change.nodes?.size) {
+      this.#parts.ghosts.soon();
       // Thousands of workloads take longer to sort than the map to draw: they come after it.
       if (change.all) this.#options(new Map());
       this.#optionsTimer ||= setTimeout(() => this.#options(), change.all ? SOON : OPTIONS_PAUSE);
