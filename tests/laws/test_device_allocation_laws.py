@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import example, given, settings
+from hypothesis.strategies import integers
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
 from tests.laws.naive_device_allocation import (
     DRIVER,
@@ -26,13 +28,14 @@ from moorage.match.devices.allocation.capacity import CounterBudget
 from moorage.match.devices.allocation.constraints import could_fit
 from moorage.match.devices.allocation.explain import explain_request, why_not_device
 from moorage.match.devices.allocation.features import SearchLimitError, allocator_features
+from moorage.match.devices.allocation.offer import Offer, PoolBlock
 from moorage.match.devices.allocation.pools import DevicePool, gather_pools
 from moorage.match.devices.allocation.published import AllocationNode, PublishedDevice, PublishedSlice
 from moorage.match.devices.allocation.requests import CompiledRequest, compile_claim
 from moorage.match.devices.allocation.search import ClaimToAllocate, Search
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
-from moorage.model.types.devices import AllocationResult, Device, DeviceClass, ResourceClaimSpec, ResourceSlice
+from moorage.model.types.devices import AllocationResult, DeviceClass, ResourceClaimSpec, ResourceSlice
 
 _GATES = default_gates()
 _FEATURES = allocator_features(_GATES)
@@ -185,7 +188,7 @@ class _Hasty(Search):
 class _Spendthrift(CounterBudget):
     """Never runs out of counters."""
 
-    def take(self, device: Device) -> bool:
+    def take(self, device: PublishedDevice) -> bool:
         super().take(device)
         return True
 
@@ -265,3 +268,83 @@ def test_a_search_is_given_up_after_so_many_steps() -> None:
     with pytest.raises(SearchLimitError, match="gave up allocating devices after 20000 steps") as found:
         Search(pools, [claim], DeviceUse(), _NODE, _FEATURES, max_steps=20_000).run()
     assert found.value.node_only
+
+
+# -- what many nodes see alike -----------------------------------------------------------------------------------------
+
+
+def sharing(make: Callable[[list[DevicePool], PoolBlock], Offer]) -> Callable[[], None]:
+    """Pools that are shared with other nodes and the node's own ones are searched as one list of pools."""
+
+    @_SETTINGS
+    @given(device_worlds(), integers(0, 2**16))
+    def law(world: DeviceWorld, seed: int) -> None:
+        random = Random(seed)
+        every, use = pools_of(world), use_of(world)
+        own = [pool for pool in every if random.random() < 0.5]
+        offer = make(own, PoolBlock(pool for pool in every if pool not in own))
+        assert list(offer) == every
+        devices = [device for pool in every for device in pool.devices]
+        assert [offer.device(position) for position in range(offer.size)] == devices
+        claims = [claim_of(claim) for claim in world.claims]
+        for _ in range(2):  # what was asked about is remembered
+            alone, together = Search(every, claims, use, _NODE, _FEATURES), Search(offer, claims, use, _NODE, _FEATURES)
+            assert alone.run() == together.run()
+            assert picked_of(alone) == picked_of(together)
+
+    return law
+
+
+def picked_of(search: Search) -> list[list[PublishedDevice]]:
+    return [[picked.device for picked in of_claim] for of_claim in search.picked]
+
+
+def test_shared_pools_are_searched_like_others() -> None:
+    sharing(Offer)()
+
+
+def test_the_laws_notice_pools_out_of_order() -> None:
+    class OwnFirst(Offer):
+        """Broken: has the node's own devices before all others."""
+
+        def __init__(self, own: list[DevicePool], shared: PoolBlock) -> None:
+            super().__init__([*own, *shared.pools])
+
+    assert_notices(sharing(OwnFirst))
+
+
+def test_a_claim_on_shared_devices_looks_at_few_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two hundred pools in use, the next search looks at as many devices as of twenty."""
+
+    def looked_at(pools: int) -> int:
+        published = []
+        for number in range(pools):
+            models = [{"name": f"d{i}", "attributes": {"model": {"int": number}}} for i in range(2)]
+            about = {"name": f"p{number:04}", "generation": 1, "resourceSliceCount": 1}
+            spec = {"driver": DRIVER, "pool": about, "devices": models, "allNodes": True}
+            raw = {"metadata": {"name": f"s{number:04}"}, "spec": spec}
+            published.append(PublishedSlice(convert_view(raw, ResourceSlice), _GATES))
+        block = PoolBlock(gather_pools(published, _NODE, _FEATURES))
+        request = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 2}
+        raw_claim: Raw = {"requests": [{"name": "r0", "exactly": request}]}
+        raw_claim["constraints"] = [{"matchAttribute": f"{DRIVER}/model"}]
+        spec_of_claim = convert_view({"devices": raw_claim}, ResourceClaimSpec)
+        claim = ClaimToAllocate("default/claim", compile_claim(spec_of_claim, lambda _: _CLASS, _GATES))
+        use, hopeless, looks = DeviceUse(), searching.Hopeless(), [0]
+        look = Offer.device
+
+        def counted(offer: Offer, position: int) -> PublishedDevice:
+            looks[0] += 1
+            return look(offer, position)
+
+        for number in range(pools):
+            search = Search(Offer((), block), [claim], use, _NODE, _FEATURES, hopeless=hopeless)
+            with monkeypatch.context() as patch:
+                looks[0] = 0
+                patch.setattr(Offer, "device", counted)
+                assert search.run()
+            results = [dict(zip(("driver", "pool", "device"), one.id, strict=True)) for one in picked_of(search)[0]]
+            use.hold(f"claim-{number}", convert_view({"devices": {"results": results}}, AllocationResult))
+        return looks[0]
+
+    assert looked_at(200) == looked_at(20) < 8

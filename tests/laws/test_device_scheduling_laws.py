@@ -151,6 +151,18 @@ class LikesNoAlternative(DynamicResources):
         return 0
 
 
+class BelievesWhatIsShared(DynamicResources):
+    """A twin that never asks nodes again because the use of devices changed that many of them share."""
+
+    def epoch(self, want: Any, cluster: Cluster) -> Any:
+        want.epoch(cluster)
+        return 0
+
+
+def test_the_law_notices_answers_about_shared_devices_that_are_kept() -> None:
+    assert_notices(plugin_is_naive(lambda: BelievesWhatIsShared(GATES)))
+
+
 def test_the_law_notices_wrong_scores() -> None:
     assert_notices(plugin_is_naive(lambda: LikesNoAlternative(GATES)))
 

@@ -15,6 +15,7 @@ from moorage.columns.devices.pools import Pool, PublishedPools, WidePools
 from moorage.columns.devices.use import DevicePromises, DeviceUse, holder_of
 from moorage.columns.node_table import NodeTable
 from moorage.match.devices.allocation.features import AllocatorFeatures
+from moorage.match.devices.allocation.offer import Offer
 from moorage.match.devices.allocation.pools import DevicePool
 from moorage.match.devices.allocation.published import AllocationNode, PoolId
 from moorage.match.devices.claims import (
@@ -42,6 +43,7 @@ DeviceObject = ResourceSlice | DeviceClass | ResourceClaim | DeviceTaintRule
 # As long as there are fewer codes than this, and than this many for each node, those out of use are kept.
 _FEW_CODES = 256
 _CODES_PER_NODE = 4
+_NO_SLOTS: set[int] = set()
 
 
 class Devices:
@@ -60,13 +62,13 @@ class Devices:
         self.by_resource: dict[str, DeviceClass] = {}  # classes by the extended resources that they serve
         self.extended_claims: dict[str, ResourceClaim] = {}  # made for extended resources, by the UIDs of their pods
         self.timed_out: set[str] = set()  # UIDs of claims whose devices were not ready in time
-        # Move when classes change, and when wide pools or their use do; `code_generation`, when all codes are new.
-        self.class_generation = self.wide_generation = self.code_generation = 0
-        self._wide_slices = 0
+        # Move when classes change, when wide pools or their use do, when wide pools do, and when all codes are new.
+        self.class_generation = self.wide_generation = self.wide_slices = self.code_generation = 0
         self._wide = WidePools(self.pools.wide, nodes, gates)
         self._codes = nodes.slots.array(np.int64)
         self._interned: Interner[tuple[object, ...]] = Interner(())
         self._stale: set[int] = set()
+        self._slots_of: dict[int, set[int]] = {}  # by code
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -78,17 +80,21 @@ class Devices:
         self.catch_up()
         return int(self._codes.values[slot])
 
-    def pools_at(self, slot: int, features: AllocatorFeatures) -> list[DevicePool]:
-        """Return the pools that a node sees, in the order in which the allocator tries them."""
+    def offer(self, slot: int, features: AllocatorFeatures) -> Offer:
+        """Return what a node offers, in the order in which the allocator tries it."""
         self.catch_up()
         node = self.node(slot)
         gathered = (pool.gather(node, features) for pool in self.pools.local_to(node.name))
         return self._wide.with_local((pool for pool in gathered if pool is not None), slot, node, features)
 
+    def pools_at(self, slot: int, features: AllocatorFeatures) -> list[DevicePool]:
+        """Return the pools that a node sees, in the order in which the allocator tries them."""
+        return list(self.offer(slot, features).pools)
+
     @property
     def freedom(self) -> tuple[int, ...]:
         """Return a value that stays the same while on nodes of a code devices are only taken, never freed or added."""
-        return self.class_generation, self.code_generation, self._wide_slices, self.use.freed
+        return self.class_generation, self.code_generation, self.wide_slices, self.use.freed
 
     def node(self, slot: int) -> AllocationNode:
         metadata = self._nodes.node(slot).metadata
@@ -197,7 +203,7 @@ class Devices:
         for node in nodes:
             if not node:
                 self.wide_generation += 1
-                self._wide_slices += 1
+                self.wide_slices += 1
                 self._wide.changed()
                 self._stale.update(self._nodes.slot_of.values())
             elif (slot := self._nodes.slot_of.get(node)) is not None:
@@ -239,10 +245,20 @@ class Devices:
             self._interned = Interner(())
             self.code_generation += 1
             self._stale.update(self._nodes.slot_of.values())
-        codes, alive = self._codes.values, self._nodes.alive
+            self._slots_of.clear()
+        codes, alive, slots_of = self._codes.values, self._nodes.alive, self._slots_of
         for slot in self._stale:
-            codes[slot] = self._interned.intern(self._offer(slot)) if alive[slot] else 0
+            slots_of.get(codes.item(slot), _NO_SLOTS).discard(slot)
+            codes[slot] = code = self._interned.intern(self._offer(slot)) if alive[slot] else 0
+            if alive[slot]:
+                slots_of.setdefault(code, set()).add(slot)
         self._stale.clear()
+
+    def slot_with(self, code: int, likely: int) -> int | None:
+        """Return a slot with a code: the likely one if it has it, otherwise the first; None if no node has it."""
+        self.catch_up()
+        slots = self._slots_of.get(code, _NO_SLOTS)
+        return likely if likely in slots else min(slots, default=None)
 
     def _offer(self, slot: int) -> tuple[object, ...]:
         """Return what a node offers: its own pools without their names, and its part of the wide ones."""

@@ -8,7 +8,7 @@ see the same devices, gathered once. Kubernetes: GatherPools in dynamic-resource
 and pod again.
 """
 
-from bisect import bisect, insort
+from bisect import bisect
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -19,7 +19,8 @@ from moorage.columns.devices.use import DeviceUse
 from moorage.columns.node_table import NodeTable
 from moorage.columns.selector_masks import NodePredicate, selector_predicate
 from moorage.match.devices.allocation.features import AllocatorFeatures
-from moorage.match.devices.allocation.pools import DevicePool, gather_pool, in_order, preference
+from moorage.match.devices.allocation.offer import Offer, PoolBlock
+from moorage.match.devices.allocation.pools import DevicePool, gather_pool, in_order
 from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedSlice
 from moorage.match.devices.tolerations import device_taints, rule_selects
 from moorage.match.node_selector import compile_node_selector
@@ -222,7 +223,7 @@ class WidePools:
         # Of each selection which slices a node sees, or which of their devices; 0 is nothing.
         self._parts: Interner[tuple[tuple[object, ...], ...]] = Interner(())
         self._part_of: dict[int, int] = {}
-        self._gathered: dict[tuple[int, AllocatorFeatures], list[DevicePool]] = {}
+        self._gathered: dict[tuple[int, AllocatorFeatures], PoolBlock] = {}
 
     def changed(self) -> None:
         """Derive everything again, because a slice of a wide pool changed; all slots must be looked at again."""
@@ -248,19 +249,18 @@ class WidePools:
 
     def with_local(
         self, local: Iterable[DevicePool], slot: int, node: AllocationNode, features: AllocatorFeatures
-    ) -> list[DevicePool]:
-        """Return what a node sees of the wide pools together with its own, in the order of the allocator."""
+    ) -> Offer:
+        """Return what a node sees of the wide pools together with its own."""
+        own = in_order(local)
         if not self._pools:
-            return in_order(local)
+            return Offer(own)
         part = self._part_of[slot]
-        gathered = self._gathered.get((part, features))
-        if gathered is None:
+        block = self._gathered.get((part, features))
+        if block is None:
             seen = (pool.gather(node, features) for pool in self._pools.values())
-            gathered = self._gathered[part, features] = in_order(pool for pool in seen if pool is not None)
-        everything = gathered.copy()
-        for pool in local:
-            insort(everything, pool, key=preference)
-        return everything
+            block = PoolBlock(in_order(pool for pool in seen if pool is not None))
+            self._gathered[part, features] = block
+        return Offer(own, block)
 
     def _catch_up(self) -> list[PoolId]:
         if self._order is None:

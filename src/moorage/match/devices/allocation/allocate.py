@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from moorage.match.devices.allocation.features import NodeAllocationError
-from moorage.match.devices.allocation.result import build_result
+from moorage.match.devices.allocation.result import build_result, node_selector
 from moorage.match.devices.allocation.search import MAX_STEPS, Search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
+    from moorage.match.devices.allocation.offer import Offer, Place
     from moorage.match.devices.allocation.pools import DevicePool
     from moorage.match.devices.allocation.published import AllocationNode, DevicesInUse
     from moorage.match.devices.allocation.result import PickedDevice, RawAllocation
@@ -32,25 +33,25 @@ class FoundDevices(NamedTuple):
     chosen: Sequence[Sequence[int]]
     picked: Sequence[Sequence[PickedDevice]]
 
-    def places(self, pools: Sequence[DevicePool]) -> list[list[tuple[int, int]]]:
-        """Return where the devices are: in which of the pools, and where in it."""
-        number = {pool.id: index for index, pool in enumerate(pools)}
-        pool_of = [[number[device.device.published.pool] for device in of_claim] for of_claim in self.picked]
-        return [
-            [
-                (index, pools[index].devices.index(device.device))
-                for index, device in zip(numbers, of_claim, strict=True)
-            ]
-            for numbers, of_claim in zip(pool_of, self.picked, strict=True)
-        ]
+    def places(self, offer: Offer) -> list[list[Place]]:
+        """Return where the devices are among what the node offers."""
+        return [[offer.place(picked.device) for picked in of_claim] for of_claim in self.picked]
 
-    def moved(self, places: Sequence[Sequence[tuple[int, int]]], pools: Sequence[DevicePool]) -> FoundDevices:
-        """Return the devices at the same places of pools of another node that offers the same in the same use."""
+    def moved(self, places: Sequence[Sequence[Place]], offer: Offer) -> FoundDevices:
+        """Return the devices at the same places of another node that offers the same in the same use."""
         picked = [
-            [device.moved(pools[pool].devices[index]) for device, (pool, index) in zip(of_claim, there, strict=True)]
+            [
+                device if place is None else device.moved(offer.own[place[0]].devices[place[1]])
+                for device, place in zip(of_claim, there, strict=True)
+            ]
             for of_claim, there in zip(self.picked, places, strict=True)
         ]
         return FoundDevices(self.chosen, picked)
+
+    def check(self, claims: Sequence[ClaimToAllocate], node: str) -> None:
+        """Raise the AllocationError that `results` would."""
+        for claim, picked in zip(claims, self.picked, strict=True):
+            node_selector(picked, node, claim.name.rpartition("/")[2])
 
     def results(
         self,
@@ -75,7 +76,7 @@ class FoundDevices(NamedTuple):
 
 
 def find_devices(
-    pools: Sequence[DevicePool],
+    pools: Offer | Sequence[DevicePool],
     claims: Sequence[ClaimToAllocate],
     in_use: DevicesInUse,
     node: AllocationNode,
@@ -92,13 +93,13 @@ def find_devices(
     search = Search(pools, claims, in_use, node, features, max_steps, hopeless, pause)
     if search.run():
         return FoundDevices(search.chosen, search.picked)
-    if any(pool.invalid for pool in pools):
+    if search.offer.has_invalid:
         raise NodeAllocationError("invalid resource pools were encountered")
     return None
 
 
 def allocate(
-    pools: Sequence[DevicePool],
+    pools: Offer | Sequence[DevicePool],
     claims: Sequence[ClaimToAllocate],
     in_use: DevicesInUse,
     node: AllocationNode,

@@ -101,23 +101,25 @@ def _violates(amount: Quantity, policy: CapacityRequestPolicy) -> bool:
 
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
 
     from moorage.match.devices.allocation.pools import DevicePool
+    from moorage.match.devices.allocation.published import PublishedDevice
     from moorage.model.types.devices import Device
 
 CounterKey = tuple[str, str]  # counter set, counter
+CounterAmounts = tuple[tuple[CounterKey, Quantity], ...]
 
 
 class CounterBudget:
     """The counters of one pool during one allocation."""
 
-    __slots__ = ("_left", "_pool", "_taken")
+    __slots__ = ("_left", "_overdrawn", "_pool", "_taken")
 
     def __init__(self, pool: DevicePool, in_use: Collection[str]) -> None:
         self._pool = pool
         self._taken = 0
-        self._left: dict[CounterKey, Quantity] = {
+        left = self._left = {
             (counter_set.name, name): counter.value
             for counter_set in pool.counter_sets.values()
             for name, counter in counter_set.counters.items()
@@ -125,27 +127,27 @@ class CounterBudget:
         if in_use:
             for devices in (pool.devices, pool.elsewhere):
                 for device in devices:
-                    if device.id[2] in in_use:
-                        self._subtract(device.device, difference)
+                    if device.counters and device.id[2] in in_use:
+                        for key, amount in device.counters:
+                            if key in left:
+                                left[key] = difference(left[key], amount)
+        self._overdrawn = sum(amount.sign() < 0 for amount in left.values())
 
-    def _subtract(self, device: Device, minus: Callable[[Quantity, Quantity], Quantity] = Quantity.sub) -> None:
-        for key, amount in _counters_of(device):
-            left = self._left.get(key)
-            if left is not None:
-                self._left[key] = minus(left, amount)
-
-    def take(self, device: Device) -> bool:
+    def take(self, device: PublishedDevice) -> bool:
         """Take what a device consumes if no counter is overdrawn then; otherwise take nothing."""
-        before = self._left
-        self._left = before.copy()
+        left = self._left
+        new: dict[CounterKey, Quantity] = {}
         try:
-            self._subtract(device)
+            for key, amount in device.counters:
+                if key in left:
+                    new[key] = (new.get(key) or left[key]).sub(amount)
         except QuantityError:
-            self._left = before
             return False
-        if any(left.sign() < 0 for left in self._left.values()):
-            self._left = before
+        cured = sum(left[key].sign() < 0 for key in new) if self._overdrawn else 0
+        if cured < self._overdrawn or any(amount.sign() < 0 for amount in new.values()):
             return False
+        left.update(new)
+        self._overdrawn = 0
         self._taken += 1
         return True
 
@@ -157,35 +159,37 @@ class CounterBudget:
     @property
     def only_falls(self) -> bool:
         """Return whether no device of the pool leaves more of a counter than it finds: negative amounts are valid."""
-        devices = (published.device for part in (self._pool.devices, self._pool.elsewhere) for published in part)
-        return all(amount.sign() >= 0 for device in devices for _, amount in _counters_of(device))
+        return self._pool.only_takes_counters
 
-    def has_enough(self, device: Device) -> bool:
+    def has_enough(self, device: PublishedDevice) -> bool:
         if not self.take(device):
             return False
         self.give_back(device)
         return True
 
-    def why_not(self, device: Device) -> str | None:
+    def why_not(self, device: PublishedDevice) -> str | None:
         """Return which counter is not enough for a device, or None."""
         left = self._left
         if self.has_enough(device):
             return None
-        for (counter_set, name), amount in _counters_of(device):
+        for (counter_set, name), amount in device.counters:
             have = left.get((counter_set, name))
             if have is not None and have < amount:
                 return f"it consumes {amount} of counter {name} in counter set {counter_set}, of which {have} are left"
         return "a counter of its pool is overdrawn"
 
-    def give_back(self, device: Device) -> None:
+    def give_back(self, device: PublishedDevice) -> None:
         self._taken -= 1
-        for key, amount in _counters_of(device):
+        for key, amount in device.counters:
             left = self._left.get(key)
             if left is not None:
-                self._left[key] = left.add(amount)
+                before, after = left.sign() < 0, (new := left.add(amount)).sign() < 0
+                self._left[key] = new
+                self._overdrawn += after - before
 
 
-def _counters_of(device: Device) -> Iterator[tuple[CounterKey, Quantity]]:
+def counters_of(device: Device) -> Iterator[tuple[CounterKey, Quantity]]:
+    """Yield what a device consumes of the counters of its pool."""
     for consumption in device.consumesCounters:
         for name, counter in consumption.counters.items():
             yield (consumption.counterSet, name), counter.value

@@ -54,7 +54,7 @@ def why_not_device(
             return f"it consumes counters, which need the feature gate {DRA_PARTITIONABLE_DEVICES.name}"
         is_shared = device.shareable and features.consumable_capacity and consumed
         budget = CounterBudget(pool, frozenset(in_use.in_pool(pool.id)))
-        if not is_shared and (why := budget.why_not(device.device)) is not None:
+        if not is_shared and (why := budget.why_not(device)) is not None:
             return why
     if features.device_taints:
         for taint in device.excluding:

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from moorage.match.devices.description import find_attribute, scalar
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
     from moorage.match.devices.allocation.published import AllocationNode, PoolId, PublishedDevice, PublishedSlice
-    from moorage.match.devices.description import AttributeValue
     from moorage.model.types.devices import CounterSet
 
 
@@ -29,7 +26,7 @@ class DevicePool:
 
     __slots__ = (
         "__weakref__",
-        "_having",
+        "_only_takes_counters",
         "counter_sets",
         "devices",
         "elsewhere",
@@ -47,18 +44,15 @@ class DevicePool:
         self.elsewhere: tuple[PublishedDevice, ...] = ()
         self.counter_sets: dict[str, CounterSet] = {}
         self.has_binding_conditions = False
-        self._having: dict[str, dict[AttributeValue, list[int]]] = {}
+        self._only_takes_counters: bool | None = None
 
-    def having(self, attribute: str, value: AttributeValue) -> Sequence[int]:
-        """Return the places of the devices whose attribute has this value."""
-        places = self._having.get(attribute)
-        if places is None:
-            places = self._having[attribute] = {}
-            for place, device in enumerate(self.devices):
-                attribute_of_device = find_attribute(device.device.attributes, self.id[0], attribute)
-                if attribute_of_device is not None and (theirs := scalar(attribute_of_device)) is not None:
-                    places.setdefault(theirs, []).append(place)
-        return places.get(value, ())
+    @property
+    def only_takes_counters(self) -> bool:
+        """Return whether no device of the pool leaves more of a counter than it finds: negative amounts are valid."""
+        if self._only_takes_counters is None:
+            amounts = (amount for part in (self.devices, self.elsewhere) for one in part for _, amount in one.counters)
+            self._only_takes_counters = all(amount.sign() >= 0 for amount in amounts)
+        return self._only_takes_counters
 
     def __str__(self) -> str:
         return "/".join(self.id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from moorage.match.devices.allocation.capacity import counters_of
 from moorage.match.devices.allocation.features import AllocationError
 from moorage.match.devices.description import describe_device
 from moorage.match.devices.tolerations import EXCLUDING_EFFECTS, device_taints
@@ -19,6 +20,7 @@ from moorage.model.types.view import AbsentList
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from moorage.match.devices.allocation.capacity import CounterAmounts
     from moorage.match.devices.description import DeviceDescription
     from moorage.match.node_selector import NodeSelectorMatcher
     from moorage.model.gates import GateSet
@@ -84,7 +86,17 @@ class NodeChoice:
 class PublishedDevice:
     """One device of a slice. `excluding` are the taints that keep it from requests that do not tolerate them."""
 
-    __slots__ = ("_description", "device", "excluding", "has_policies", "id", "nodes", "published", "shareable")
+    __slots__ = (
+        "_description",
+        "counters",
+        "device",
+        "excluding",
+        "has_policies",
+        "id",
+        "nodes",
+        "published",
+        "shareable",
+    )
 
     def __init__(
         self, published: PublishedSlice, device: Device, taints: tuple[DeviceTaint, ...], gates: GateSet
@@ -95,6 +107,7 @@ class PublishedDevice:
         self.excluding = tuple(taint for taint in taints if taint.effect in EXCLUDING_EFFECTS)
         self.shareable = bool(device.allowMultipleAllocations)
         self.has_policies = any(capacity.requestPolicy is not None for capacity in device.capacity.values())
+        self.counters: CounterAmounts = tuple(counters_of(device)) if device.consumesCounters else ()
         self.nodes: NodeChoice | None = None
         if published.selects_per_device:
             self.nodes = NodeChoice(device.nodeName, device.allNodes, device.nodeSelector, gates)

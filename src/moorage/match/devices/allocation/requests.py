@@ -9,7 +9,7 @@ Differs: a selector is asked once for all devices that look alike.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from moorage.match.devices.allocation.features import AllocationError
 from moorage.match.devices.selector import DeviceSelector, SelectorProblem, compile_device_selector
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moorage.match.devices.allocation.features import AllocatorFeatures
+    from moorage.match.devices.allocation.offer import PoolBlock
     from moorage.match.devices.allocation.pools import DevicePool
     from moorage.match.devices.description import DeviceDescription
     from moorage.match.devices.tolerations import DeviceTolerations
@@ -39,6 +40,15 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 _MAX_REMEMBERED = 100_000
 
 
+class AskedPools:
+    """The pools of a block, one after the other, whose devices a request's selectors have been asked about."""
+
+    __slots__ = ("begin", "end")
+
+    def __init__(self, begin: int) -> None:
+        self.begin = self.end = begin
+
+
 class CompiledRequest:
     """One request, or one subrequest of a request with alternatives.
 
@@ -46,6 +56,7 @@ class CompiledRequest:
     """
 
     __slots__ = (
+        "_asked_of",
         "_selected",
         "_selectors",
         "admin_access",
@@ -90,6 +101,7 @@ class CompiledRequest:
         self._selectors: list[tuple[str, DeviceSelector | SelectorProblem]] = []
         self._selected: dict[DeviceDescription, bool] = {}
         self.asked: WeakSet[DevicePool] = WeakSet()  # pools whose devices its selectors have been asked about
+        self._asked_of: WeakKeyDictionary[PoolBlock, AskedPools] = WeakKeyDictionary()
         if not self.problem and self.device_class is not None:
             of_class = f"class {self.device_class.metadata.name}"
             self._add_selectors(of_class, self.device_class.spec.selectors, gates, pause)
@@ -139,8 +151,16 @@ class CompiledRequest:
             if len(self._selected) >= _MAX_REMEMBERED:
                 self._selected.clear()
                 self.asked.clear()
+                self._asked_of.clear()
             selected = self._selected[device] = self._select(device, claim)
         return selected
+
+    def asked_of(self, block: PoolBlock, first: int) -> AskedPools:
+        """Return which pools of a block have been asked about, from one pool on."""
+        asked = self._asked_of.get(block)
+        if asked is None or not asked.begin <= first <= asked.end:
+            asked = self._asked_of[block] = AskedPools(first)
+        return asked
 
     @property
     def spent(self) -> int:

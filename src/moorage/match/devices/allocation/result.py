@@ -6,6 +6,7 @@ createNodeSelector in dynamic-resource-allocation/structured.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from moorage.match.devices.allocation.published import PublishedDevice
     from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
     from moorage.model.types.devices import DeviceConfiguration
-    from moorage.model.types.node import NodeSelectorRequirement
+    from moorage.model.types.node import NodeSelector, NodeSelectorRequirement
 
 RawAllocation = dict[str, Any]
 
@@ -88,8 +89,14 @@ def _device_result(picked: PickedDevice, new_share_id: Callable[[], str], bindin
 
 def _raw(view: msgspec.Struct) -> dict[str, Any]:
     """Return the fields of a flat view that are set."""
-    fields = msgspec.structs.fields(view)
-    return {field.name: value for field in fields if (value := getattr(view, field.name)) != field.default}
+    fields = _fields(type(view))
+    return {name: value for name, default in fields if (value := getattr(view, name)) != default}
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[tuple[str, Any], ...]:
+    """Return the names of a view's fields with their defaults."""
+    return tuple((field.name, field.default) for field in msgspec.structs.fields(kind))
 
 
 def _class_config(requests: Sequence[CompiledRequest]) -> list[RawAllocation]:
@@ -134,12 +141,16 @@ def node_selector(picked: Sequence[PickedDevice], node: str, claim: str) -> RawA
     """Return where the devices can be used: on the node, where all their selectors match, or anywhere (None)."""
     fields: list[RawAllocation] = []
     expressions: list[RawAllocation] = []
+    merged: NodeSelector | None = None
     for device in picked:
         nodes = device.device.nodes or device.device.published.nodes
         if nodes.node_name is not None or device.device.device.bindsToNode:
             own = {"key": "metadata.name", "operator": "In", "values": [node]}
             return {"nodeSelectorTerms": [{"matchFields": [own]}]}
-        terms = nodes.selector.nodeSelectorTerms if nodes.selector is not None else ()
+        if nodes.selector is None or nodes.selector is merged:
+            continue
+        merged = nodes.selector
+        terms = merged.nodeSelectorTerms
         if len(terms) > 1:
             message = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
             raise AllocationError(f"create NodeSelector for claim {claim}: {message}")

@@ -9,15 +9,14 @@ of a time-out, and the skipping of like devices, which does not change the answe
 from __future__ import annotations
 
 import sys
-from bisect import bisect
 from enum import Enum
-from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING
 
 from moorage.match.devices.allocation.capacity import Amounts, CounterBudget, consumed_amounts, fits_capacity
 from moorage.match.devices.allocation.constraints import build_constraints, could_fit
 from moorage.match.devices.allocation.features import AllocationError, SearchLimitError
+from moorage.match.devices.allocation.offer import Offer
 from moorage.match.devices.allocation.result import PickedDevice
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from moorage.match.devices.allocation.constraints import Constraint
     from moorage.match.devices.allocation.features import AllocatorFeatures
+    from moorage.match.devices.allocation.offer import PoolBlock, Segment
     from moorage.match.devices.allocation.pools import DevicePool
     from moorage.match.devices.allocation.published import (
         AllocationNode,
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
         PoolId,
         PublishedDevice,
     )
-    from moorage.match.devices.allocation.requests import CompiledClaim, CompiledRequest
+    from moorage.match.devices.allocation.requests import AskedPools, CompiledClaim, CompiledRequest
+    from moorage.match.devices.description import AttributeValue
 
 #: The most devices that one claim can be allocated.
 MAX_RESULTS = 32
@@ -77,7 +78,7 @@ class Search:
 
     def __init__(
         self,
-        pools: Sequence[DevicePool],
+        pools: Offer | Sequence[DevicePool],
         claims: Sequence[ClaimToAllocate],
         in_use: DevicesInUse,
         node: AllocationNode,
@@ -88,7 +89,7 @@ class Search:
     ) -> None:
         self._pause = pause
         self._hopeless = {} if hopeless is None else hopeless
-        self._pools = pools
+        self.offer = pools if isinstance(pools, Offer) else Offer(pools)
         self._claims = claims
         self._in_use = in_use
         self._node = node
@@ -96,9 +97,6 @@ class Search:
         self._steps_left = max_steps
         self._doubt_at: float = -inf
         self._max_steps = max_steps
-        self._devices = [device for pool in pools for device in pool.devices]
-        self._begins = list(accumulate((len(pool.devices) for pool in pools), initial=0))[: len(pools)]
-        self._pool_of = {pool.id: pool for pool in pools}
         self._all: dict[CompiledRequest, list[PublishedDevice]] = {}
         self._constraints: list[list[Constraint]] = []
         # Devices picked so far as a whole, with the claims they are for; shared ones with what is consumed so far.
@@ -155,7 +153,7 @@ class Search:
     def _all_devices(self, request: CompiledRequest, claim: str) -> list[PublishedDevice]:
         devices: list[PublishedDevice] = []
         where = f"claim {claim}, request {request.name}: asks for all devices, but resource pool"
-        for pool in self._pools:
+        for pool in self.offer.pools:
             if pool.incomplete:
                 raise AllocationError(f"{where} {pool} is currently being updated")
             if pool.invalid:
@@ -216,7 +214,7 @@ class Search:
         name, failed, constraints = self._claims[claim].name, None, self._constraints[claim]
         for position in self._positions(claim, request, max(start, self._hopeless.get(request, 0))):
             self._step()
-            device = self._devices[position]
+            device = self.offer.device(position)
             if self._is_unavailable(request, device, claim):
                 self._note_hopeless(request, device, position)
                 continue
@@ -250,16 +248,43 @@ class Search:
         values = (constraint.wanted(request) for constraint in self._constraints[claim])
         required = next((value for value in values if value is not None), None)
         if required is None:
-            yield from range(start, len(self._devices))
+            yield from range(start, self.offer.size)
             return
-        first = max(0, bisect(self._begins, start) - 1)
-        self._step((len(self._pools) - first) // _POOLS_OF_A_STEP)
-        for begin, pool in zip(self._begins[first:], self._pools[first:], strict=True):
-            end = begin + len(pool.devices)
-            if end > start and (pool in request.asked or self._asks(claim, request, pool)):
-                yield from (begin + place for place in pool.having(*required) if begin + place >= start)
-            else:
-                yield from range(max(begin, start), end)
+        for segment in self.offer.segments:
+            first = max(segment.first, start - segment.begin + segment.first)
+            if first < segment.last:
+                places = self._places(claim, request, segment, first, required)
+                yield from (place - segment.first + segment.begin for place in places)
+
+    def _places(
+        self, claim: int, request: CompiledRequest, segment: Segment, first: int, required: tuple[str, AttributeValue]
+    ) -> Iterator[int]:
+        """Yield the places of a segment's devices with a value, as far as their pools' devices can all be asked."""
+        block = segment.block
+        asked = request.asked_of(block, block.number(first))
+        for place in block.having(*required, first, segment.last):
+            failing = self._failing_pool(claim, request, block, asked, block.number(place))
+            if failing is not None:
+                yield from range(max(first, block.begins[failing]), segment.last)
+                return
+            yield place
+        failing = self._failing_pool(claim, request, block, asked, block.number(segment.last - 1))
+        if failing is not None:
+            yield from range(max(first, block.begins[failing]), segment.last)
+
+    def _failing_pool(
+        self, claim: int, request: CompiledRequest, block: PoolBlock, asked: AskedPools, number: int
+    ) -> int | None:
+        """Ask about all pools up to one of them; return the first whose devices cannot all be asked about."""
+        if asked.end > number:
+            return None
+        self._step((number + 1 - asked.end) // _POOLS_OF_A_STEP)
+        while asked.end <= number:
+            pool = block.pools[asked.end]
+            if pool not in request.asked and not self._asks(claim, request, pool):
+                return asked.end
+            asked.end += 1
+        return None
 
     def _asks(self, claim: int, request: CompiledRequest, pool: DevicePool) -> bool:
         """Ask the selectors about all devices of a pool; if one fails, the devices are tried one after the other."""
@@ -289,7 +314,7 @@ class Search:
         budget = self._budgets.get(device.published.pool)
         if budget is None or device.shareable:
             return False
-        return budget.is_untouched and budget.only_falls and not budget.has_enough(device.device)
+        return budget.is_untouched and budget.only_falls and not budget.has_enough(device)
 
     def _step(self, steps: int = 1) -> None:
         self._steps_left -= steps
@@ -297,7 +322,7 @@ class Search:
             self._pause()
         if self._steps_left <= self._doubt_at:
             self._doubt_at = -inf
-            if not could_fit(self._pools, self._claims, self._in_use, self._selects, self._features):
+            if not could_fit(self.offer.pools, self._claims, self._in_use, self._selects, self._features):
                 raise _InVainError
         if self._steps_left < 0:
             message = f"gave up allocating devices after {self._max_steps} steps"
@@ -386,14 +411,14 @@ class Search:
         identity = device.published.pool
         budget = self._budgets.get(identity)
         if budget is None:
-            budget = CounterBudget(self._pool_of[identity], frozenset(self._in_use.in_pool(identity)))
+            budget = CounterBudget(self.offer.pool(identity), frozenset(self._in_use.in_pool(identity)))
             self._budgets[identity] = budget
-        picked.counted = budget.take(device.device)
+        picked.counted = budget.take(device)
         return picked.counted
 
     def _uncount(self, picked: PickedDevice) -> None:
         if picked.counted:
-            self._budgets[picked.device.published.pool].give_back(picked.device.device)
+            self._budgets[picked.device.published.pool].give_back(picked.device)
 
     def _share(self, picked: PickedDevice) -> None:
         identity = picked.device.id

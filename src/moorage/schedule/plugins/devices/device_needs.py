@@ -1,7 +1,8 @@
 """Find what a pod's claims need of a node: devices to allocate there, and allocations usable from there.
 
 Whether claims fit is searched for once per code of `Devices`, so once for all nodes that offer the same devices in the
-same use, and kept in a table by code.
+same use, and kept in a table by code. When the use of devices changes that many nodes share, each code is searched
+again, and the nodes are asked again only if an answer is another one.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from moorage.columns.devices.devices import Devices
 from moorage.columns.selector_masks import NodePredicate, SoleSlot, selector_predicate
 from moorage.match.devices.allocation.allocate import FoundDevices, find_devices, new_uuid
 from moorage.match.devices.allocation.features import AllocationError, AllocatorFeatures, SearchLimitError
+from moorage.match.devices.allocation.offer import Place
 from moorage.match.devices.allocation.requests import CompiledClaim
 from moorage.match.devices.allocation.search import ClaimToAllocate, Hopeless
 from moorage.match.devices.claims import DeviceClaimFacts
@@ -28,7 +30,6 @@ from moorage.model.types.node import NodeSelector
 from moorage.schedule.plugins.devices.sliced_searches import Pause, SlicedCall, SlicedSearches, undecided
 
 _MAX_ALTERNATIVES = 8
-_SHARE = "00000000-0000-0000-0000-000000000000"  # of an allocation that is thrown away
 _UNKNOWN, _NO, _YES = -1, 0, 1
 MAX_STEPS = 20_000
 # How many steps a search may take, by how many the searches before it took in vain: other pods wait meanwhile.
@@ -50,7 +51,10 @@ class Answer(msgspec.Struct, frozen=True):
     error: str = ""
     score: int = 0
     found: FoundDevices | None = None  # on the node that was asked first
-    places: Sequence[Sequence[tuple[int, int]]] = ()  # of the devices, for the other nodes of the code
+    places: Sequence[Sequence[Place]] = ()  # of the devices, for the other nodes of the code
+
+
+_Outcome = tuple[bool, str, str, int, int]  # of an answer; and a slot of the code
 
 
 class _Batch:
@@ -59,7 +63,7 @@ class _Batch:
     def __init__(self, generation: tuple[int, int, int]) -> None:
         self.generation = generation
         self.slot = self.code = 0
-        self.found: dict[int, Answer] = {}
+        self.found: dict[int, tuple[Answer, int]] = {}  # with the slot where it was searched
         self.call: SlicedCall[None] | None = None
 
 
@@ -132,6 +136,11 @@ class DeviceNeeds:
         )
         self._generation: tuple[int, int, int] = (-1, -1, -1)
         self._answers: dict[int, Answer] = {}
+        # What nodes of each code were told; `_version` moves when that is not true any more.
+        self._outcomes: dict[int, _Outcome] = {}
+        self._settled: tuple[int, int, int] = (-1, -1, -1)
+        self._version = 0
+        self._has_begun = False  # the attempt, since `fits` was asked last
         self._in_vain = 0  # steps of searches that were given up
         self._failed: list[int] = []  # codes whose answer is an error
         self._table: NDArray[np.int8] = np.zeros(0, np.int8)
@@ -153,16 +162,52 @@ class DeviceNeeds:
 
     # -- what nodes of a code can give ----------------------------------------------------------------------------
 
-    def catch_up(self, cluster: Cluster) -> tuple[int, int, int]:
-        """Forget the answers if more than nodes changed; return what they depend on beside the codes."""
-        generation = _generation(cluster.devices)
-        if generation != self._generation:
-            self._generation = generation
-            self._answers.clear()
-            self._batch = None
-            self._failed.clear()
-            self._table = np.zeros(0, np.int8)
-        return generation
+    def catch_up(self, cluster: Cluster) -> None:
+        """Forget the answers if more than nodes changed."""
+        devices = cluster.devices
+        generation = _generation(devices)
+        if generation == self._generation:
+            return
+        self._generation = generation
+        self._answers.clear()
+        self._batch = None
+        self._failed.clear()
+        self._table = np.zeros(0, np.int8)
+        settled = (devices.class_generation, devices.code_generation, devices.wide_slices)
+        if settled != self._settled:
+            self._settled = settled
+            self._outcomes.clear()
+
+    def epoch(self, cluster: Cluster) -> object:
+        """Return what all nodes' answers depend on beside their codes. Raises Undecided."""
+        version = self.version(cluster)
+        return self._settled, version
+
+    def version(self, cluster: Cluster) -> int:
+        """Return how often nodes were told what is not true any more. Raises Undecided."""
+        self.catch_up(cluster)
+        self._begin_attempt()
+        if len(self._answers) < len(self._outcomes):
+            self._collect()
+            self._renew(cluster)
+        return self._version
+
+    def _renew(self, cluster: Cluster) -> None:
+        """Search again for the codes that nodes still have."""
+        devices = cluster.devices
+        codes = [code for code in self._outcomes if code not in self._answers]
+        slots = [devices.slot_with(code, self._outcomes[code][4]) for code in codes]
+        asked = [slot for slot in slots if slot is not None]
+        for code, slot in zip(codes, slots, strict=True):
+            if slot is None:
+                del self._outcomes[code]
+            else:
+                self._answer(cluster, slot, asked)
+
+    def _begin_attempt(self) -> None:
+        if not self._goes_on:
+            self._in_vain = 0
+        self._goes_on, self._slow_seconds, self._has_begun = False, 0.0, True
 
     def answer(self, cluster: Cluster, slot: int) -> Answer:
         """Return whether the claims can be allocated on a node. Raises Undecided."""
@@ -179,21 +224,26 @@ class DeviceNeeds:
             if answer is None:
                 assert self.sliced is not None
                 raise self._begin(self.sliced, cluster, slots)
-            self._note(code, answer)
+            self._note(code, answer, slot)
         return answer
 
-    def _note(self, code: int, answer: Answer) -> None:
+    def _note(self, code: int, answer: Answer, slot: int) -> None:
         self._answers[code] = answer
         if answer.error:
             self._failed.append(code)
+        known = self._outcomes.get(code)
+        outcome = (answer.fits, answer.problem, answer.error, answer.score, slot)
+        if known is not None and known[:4] != outcome[:4]:
+            self._version += 1
+        self._outcomes[code] = outcome
 
     def fits(self, cluster: Cluster) -> NDArray[np.bool_]:
         """Return the answer for every slot, with one search for each code that was not seen before."""
         self.catch_up(cluster)
         self._collect()
-        if not self._goes_on:
-            self._in_vain = 0
-        self._goes_on, self._slow_seconds = False, 0.0
+        if not self._has_begun:
+            self._begin_attempt()
+        self._has_begun = False
         codes = cluster.devices.codes
         highest = int(codes.max(initial=0)) + 1
         if highest > len(self._table):
@@ -269,7 +319,7 @@ class DeviceNeeds:
                     batch.slot, batch.code = slot, devices.code(slot)
                     if batch.code not in batch.found and batch.code not in self._answers:
                         answer = self._search(cluster, slot, pause)
-                        batch.found[batch.code] = answer
+                        batch.found[batch.code] = answer, slot
                         pause()
 
             def is_current() -> bool:
@@ -292,8 +342,8 @@ class DeviceNeeds:
         if batch is None or batch.call is None or not batch.call.is_done:
             return
         self._batch = None
-        for code, answer in batch.found.items():
-            self._note(code, answer)
+        for code, (answer, slot) in batch.found.items():
+            self._note(code, answer, slot)
         if not batch.call.is_outdated:
             try:
                 batch.call.result()
@@ -304,18 +354,18 @@ class DeviceNeeds:
     def _try(self, cluster: Cluster, slot: int, allowed: int, pause: Pause | None = None) -> tuple[Answer, bool]:
         """Search with this many steps; return the answer, and whether the search was given up."""
         devices, claims = cluster.devices, self._claims([facts.name for facts, _ in self.waiting])
-        pools, node = devices.pools_at(slot, self.features), devices.node(slot)
+        offer, node = devices.offer(slot, self.features), devices.node(slot)
         try:
             hopeless = self._hopeless_at(devices, slot)
-            devices_found = find_devices(pools, claims, devices.use, node, self.features, allowed, hopeless, pause)
+            devices_found = find_devices(offer, claims, devices.use, node, self.features, allowed, hopeless, pause)
             if devices_found is None:
                 return Answer(False), False
-            devices_found.results(claims, node.name, self.features, lambda: _SHARE)  # for its errors
+            devices_found.check(claims, node.name)
         except AllocationError as error:
             is_given_up = isinstance(error, SearchLimitError)
             return (Answer(False, str(error)) if error.node_only else Answer(False, error=str(error))), is_given_up
         score = self._score(devices_found) if self.scores else 0
-        return Answer(True, score=score, found=devices_found, places=devices_found.places(pools)), False
+        return Answer(True, score=score, found=devices_found, places=devices_found.places(offer)), False
 
     def _claims(self, names: list[str]) -> list[ClaimToAllocate]:
         """Return the waiting claims under the names of a pod's own."""
@@ -332,11 +382,11 @@ class DeviceNeeds:
         What was found for a node of the same code is repeated here. Raises AllocationError.
         """
         devices, claims, answer = cluster.devices, self._claims(names), self.answer(cluster, slot)
-        pools, node = devices.pools_at(slot, self.features), devices.node(slot)
+        offer, node = devices.offer(slot, self.features), devices.node(slot)
         if answer.found is not None:
-            moved = answer.found.moved(answer.places, pools)
+            moved = answer.found.moved(answer.places, offer)
             return moved.results(claims, node.name, self.features, new_share_id)
-        again = find_devices(pools, claims, devices.use, node, self.features, MAX_STEPS)  # for the error's names
+        again = find_devices(offer, claims, devices.use, node, self.features, MAX_STEPS)  # for the error's names
         return None if again is None else again.results(claims, node.name, self.features, new_share_id)
 
     def _hopeless_at(self, devices: Devices, slot: int) -> Hopeless | None:

@@ -179,7 +179,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
         raise undecided(call)
 
     def epoch(self, want: DeviceNeeds, cluster: Cluster) -> Any:
-        return want.catch_up(cluster)
+        return want.epoch(cluster)
 
     # -- filter -------------------------------------------------------------------------------------------------
 

@@ -111,6 +111,9 @@ class ExtendedNeeds(DeviceNeeds):
         extended = self._variant(self._number(cluster, slot)).made
         return extended if extended.requests else None
 
+    def version(self, cluster: Cluster) -> int:
+        return super().version(cluster) + sum(variant.needs.version(cluster) for variant in self._variants.values())
+
     # -- what nodes can give ------------------------------------------------------------------------------------
 
     def answer(self, cluster: Cluster, slot: int) -> Answer:
