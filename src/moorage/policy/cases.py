@@ -31,8 +31,10 @@ DENY: Final = "deny"
 INVALID: Final = "invalid"
 POLICY_KINDS: Final = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
 CREATE, UPDATE, DELETE, CONNECT = "CREATE", "UPDATE", "DELETE", "CONNECT"
+_DECISIONS, _OPERATIONS = (ALLOW, DENY, INVALID), (CREATE, UPDATE, DELETE, CONNECT)
 #: What msgspec says of a field, and where: "Object contains unknown field `x` - at `$.cases[0].user`".
 _COMPLAINT = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?", re.DOTALL)
+_OTHER = re.compile(r"Invalid enum value (?P<value>.*)", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`", re.DOTALL)
 
 
@@ -257,7 +259,9 @@ def _misplaced(document: Document, text: str) -> UnreadableCases:
     path = path.lstrip(".")
     unknown = _UNKNOWN.fullmatch(what)
     if unknown is None:
-        return _at(document, path, what)
+        other = _OTHER.fullmatch(what)
+        values = _OPERATIONS if path.endswith("operation") else _DECISIONS
+        return _at(document, path, what if other is None else f"{other['value']}: one of {', '.join(values)} is needed")
     fields = ", ".join(field.name for field in msgspec.structs.fields(_struct_at(path)))
     field = f"{path}.{unknown['name']}" if path else unknown["name"]
     return _at(document, field, f"unknown field; there are {fields}")

@@ -188,6 +188,8 @@ class _Server:
         assert target is not None
         kind = self._kind(target, place)
         namespace = _namespace_of(kind, target)
+        if request.object is not None and request.old is not None and not request.subresource:
+            _check_same(request.object, request.old, self._kind(request.object, place), kind, place)
         extensions, self.api.admission.extensions = self.api.admission.extensions, None
         await self._ensure_namespace(namespace)
         self.api.admission.extensions = extensions
@@ -238,6 +240,17 @@ class _Server:
                 return kind
         what = f"{raw.get('kind')} in {raw.get('apiVersion')}"
         raise UnreadableCases(f"{place}: {what} is not served; a custom kind needs its CustomResourceDefinition")
+
+
+def _check_same(new: Raw, old: Raw, new_kind: Kind, old_kind: Kind, place: str) -> None:
+    """Raise UnreadableCases if an object is no update of another."""
+    texts = [
+        f"{kind.name} {namespace}{'/' if namespace else ''}{(raw.get('metadata') or {}).get('name')}"
+        for raw, kind in ((new, new_kind), (old, old_kind))
+        for namespace in (_namespace_of(kind, raw),)
+    ]
+    if texts[0] != texts[1] or new_kind.group != old_kind.group:
+        raise UnreadableCases(f"{place}: {texts[0]} is no update of {texts[1]}")
 
 
 def _namespace_of(kind: Kind, raw: Raw) -> str:

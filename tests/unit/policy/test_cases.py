@@ -43,7 +43,11 @@ def test_the_operation_follows_from_the_objects(objects: str, operation: str, tm
 @pytest.mark.parametrize(
     ("case", "line", "complaint"),
     [
-        (f"- name: a\n  object: {POD}\n  expect: maybe\n", 7, "cases[0].expect: Invalid enum value 'maybe'"),
+        (
+            f"- name: a\n  object: {POD}\n  expect: maybe\n",
+            7,
+            "cases[0].expect: 'maybe': one of allow, deny, invalid is needed",
+        ),
         (
             f"- name: a\n  object: {POD}\n  expect: allow\n  users: x\n",
             8,

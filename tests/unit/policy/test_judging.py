@@ -1,5 +1,7 @@
 """Cases are judged by the answer of an API server that has the policies of the suite."""
 
+from typing import Any
+
 import pytest
 from tests.unit.policy.policy_objects import config_map, mutating, placed, validating
 
@@ -166,3 +168,20 @@ def test_users_have_the_groups_that_the_api_server_gives_them() -> None:
     assert account == ("system:serviceaccounts", "system:serviceaccounts:team", "system:authenticated")
     assert user_of(CaseUser("bob", groups=("dev",))).groups == ("dev", "system:authenticated")
     assert "system:masters" in user_of("").groups
+
+
+@pytest.mark.parametrize(
+    ("old", "complaint"),
+    [
+        ({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}, "ConfigMap default/a is no update of Node a"),
+        (
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}},
+            "ConfigMap default/a is no update of ConfigMap default/b",
+        ),
+    ],
+)
+async def test_object_of_another_kind_or_name_is_no_update(old: dict[str, Any], complaint: str) -> None:
+    cluster = await PolicyCluster.made(default_gates(), [])
+    new = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    with pytest.raises(UnreadableCases, match=f"^the case: {complaint}$"):
+        await cluster.ask(PolicyRequest(UPDATE, new, old))
