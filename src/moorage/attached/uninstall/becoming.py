@@ -20,6 +20,7 @@ from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.node import Node, Taint
 from moorage.model.types.pod import Affinity
+from moorage.plan.report.node_lists import natural
 
 _MOST_SHOWN: Final = 8
 
@@ -86,7 +87,8 @@ class NodeValues:
         for found in snapshot.of(KINDS.NODE):
             node: Node = found.view
             taints.update(dict.fromkeys((each.key, each.value, each.effect) for each in node.spec.taints))
-        self._taints = [Taint(key=key, value=value, effect=effect) for key, value, effect in sorted(taints)]
+        in_order = sorted(taints, key=lambda taint: (taint[0], natural(taint[1]), taint[2]))
+        self._taints = [Taint(key=key, value=value, effect=effect) for key, value, effect in in_order]
         self._programs = ProgramCache()
         self._accepted: dict[str, tuple[Raw, ...]] = {}
         self._nodes: list[Node] = [found.view for found in snapshot.of(KINDS.NODE)]
@@ -118,7 +120,8 @@ class NodeValues:
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
         matcher = compile_required_node_affinity({}, convert_view({"nodeAffinity": required}, Affinity), all_gates())
         key = expression["key"]
-        values = sorted({node.metadata.labels[key] for node in self._nodes if key in node.metadata.labels})
+        having = {node.metadata.labels[key] for node in self._nodes if key in node.metadata.labels}
+        values = sorted(having, key=natural)
         return tuple(value for value in values if matcher.match({key: value}, ""))
 
 

@@ -80,7 +80,7 @@ def test_a_release_of_helm_is_upgraded_and_uninstalled() -> None:
 
 
 def test_owners_of_lowered_objects_have_to_change_them() -> None:
-    nodes = [node("a", taint("960")), node("b", taint("10")), node("c", taint("990"))]
+    nodes = [node("a", taint("960")), node("b", taint("10")), node("c", taint("1000"))]
     found = back([*running(REFUSING), *nodes, SPOT])
     assert (found.stage, found.commands) == (2, ())
     assert found.blocked.startswith("1 object is lowered")
@@ -89,11 +89,11 @@ def test_owners_of_lowered_objects_have_to_change_them() -> None:
     assert becoming.as_json() == {
         "toleration": gt(),
         "native": False,
-        "equal": [{**spot, "operator": "Equal", "value": value} for value in ("960", "990")],
+        "equal": [{**spot, "operator": "Equal", "value": value} for value in ("960", "1000")],
         "exists": {**spot, "operator": "Exists"},
     }
     assert str(becoming) == (
-        "spot > 950 (NoSchedule): Equal 960, 990, as nodes have now; or Exists, which tolerates every value"
+        "spot > 950 (NoSchedule): Equal 960, 1000, as nodes have now; or Exists, which tolerates every value"
     )
 
 
