@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _OS_LABEL, _OS = OS, "linux"
 _SOURCE_ANNOTATION = "kubernetes.io/config.source"
+_MAX_TOLERATIONS = 1024
 _EVERY_ADDRESS = "0.0.0.0"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _NO_EXECUTE = frozenset({NO_EXECUTE})
@@ -121,7 +122,7 @@ class Admission:
         self._values = UnreadableValues("kubelet", metrics or Metrics(), "kubelet")
         self.evaluation_errors = 0
         self.programs = ProgramCache(evaluations=evaluations, patiently=True)
-        self._last_compiled: tuple[tuple[Toleration, ...], TolerationSet] | None = None
+        self._known_tolerations: dict[tuple[Toleration, ...], TolerationSet] = {}
 
     def refuse(self, pod: Pod, node: Node, load: Load) -> Refusal | None:
         """Return the first reason why the pod cannot run on the node beside the others, or None. Raises Undecided."""
@@ -165,13 +166,15 @@ class Admission:
         return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
 
     def _compiled(self, tolerations: tuple[Toleration, ...]) -> TolerationSet:
-        """Compile tolerations, those without expressions once for pods that come one after another and share them."""
-        known = self._last_compiled
-        if known is not None and known[0] is tolerations:
-            return known[1]
+        """Compile tolerations, those without expressions once for all pods that have the same."""
+        known = self._known_tolerations.get(tolerations)
+        if known is not None:
+            return known
         compiled = compile_tolerations(tolerations, self.gates, self.programs, self._evaluation_failed)
         if compiled.account is None:
-            self._last_compiled = tolerations, compiled
+            if len(self._known_tolerations) >= _MAX_TOLERATIONS:
+                self._known_tolerations.clear()
+            self._known_tolerations[tolerations] = compiled
         return compiled
 
     def _evaluation_failed(self, expression: str, taint: Taint, error: str) -> None:

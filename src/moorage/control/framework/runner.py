@@ -92,14 +92,19 @@ class Runner:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._at_work: set[asyncio.Task[None]] = set()
         self._timer: asyncio.Handle | None = None
+        self._has_new = False
         self._rings_at = float("inf")  # kept here: uvloop's handle of what is due at once does not know its time
 
-    def changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
-        now: float | None = None
+    def changed(self, kind: Kind, old: Object | None, new: Object | None, now: float) -> None:
+        """Queue the keys that a change concerns; `noticed` has to follow."""
         for key in self.controller.concerns(kind, old, new, self._world):
-            now = loop_time() if now is None else now
             self.queue.add(key, now)
-        if now is not None:
+            self._has_new = True
+
+    def noticed(self) -> None:
+        """Start to work on what changes have queued, once for all that came together."""
+        if self._has_new:
+            self._has_new = False
             self._wake()
 
     def wake(self, keys: Iterable[str]) -> None:
@@ -406,10 +411,13 @@ class ControllerManager:
         return 1 << 63 if seen is None else seen
 
     def _custom_changed(self, kind: Kind, deltas: list[Delta]) -> None:
+        now = loop_time()
         for delta in deltas:
             self.world.apply(kind, delta)
             for runner in self._of_custom:
-                runner.changed(kind, *delta)
+                runner.changed(kind, *delta, now)
+        for runner in self._of_custom:
+            runner.noticed()
 
     def _custom_added(self, kind: CustomKind) -> None:
         for runner in self._of_custom:
@@ -419,10 +427,13 @@ class ControllerManager:
         watching = [runner for runner in self.runners if kind in runner.controller.watches]
 
         def changed(deltas: list[Delta]) -> None:
+            now = loop_time()
             for delta in deltas:
                 self.world.apply(kind, delta)
                 for runner in watching:
-                    runner.changed(kind, *delta)
+                    runner.changed(kind, *delta, now)
+            for runner in watching:
+                runner.noticed()
             if kind is KINDS.CUSTOM_RESOURCE_DEFINITION and self._of_custom:
                 self._custom.definitions_changed(deltas)
 

@@ -56,6 +56,11 @@ def convert_view(raw: Any, view: type[ViewType]) -> ViewType:
         raise ConversionError((TypeProblem("", str(error)),)) from None
 
 
+def decoder_of(view: type[ViewType]) -> msgspec.json.Decoder[ViewType]:
+    """Return a decoder of JSON that is known to convert. It raises msgspec.ValidationError."""
+    return msgspec.json.Decoder(view, dec_hook=_decode_custom)
+
+
 def _decode_custom(expected: type, value: Any) -> Any:
     """Decode types that msgspec does not know: quantities are the only ones."""
     if expected is Quantity:

@@ -244,6 +244,8 @@ def warning_headers(warnings: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
     Kubernetes: WithWarningRecorder of endpoints/filters.
     """
+    if not warnings:
+        return ()
     texts = [text for text in dict.fromkeys(warnings) if text and not _has_control_characters(text)]
     if sum(map(len, texts)) > _MAX_WARNINGS:
         texts = _shortened(texts)

@@ -63,7 +63,8 @@ def is_renamed(kind: Kind) -> bool:
     return kind is KINDS.REPORTED_EVENT
 
 
-_HEAD = b'{"metadata":{'
+_BEFORE = b'{"metadata":'
+_HEAD = _BEFORE + b"{"
 #: What a value ends with.
 _TYPE_META = ("apiVersion", "kind")
 _NOT_BETWEEN = frozenset(["metadata", *_TYPE_META])
@@ -114,6 +115,27 @@ def after_metadata(raw: Raw) -> Raw:
         if name in raw:
             rest[name] = raw[name]
     return rest
+
+
+class _MetadataOnly(msgspec.Struct):
+    metadata: msgspec.Raw
+
+
+_decode_metadata_only = msgspec.json.Decoder(_MetadataOnly).decode
+
+
+def split_value(stored: Stored) -> tuple[Raw, bytes]:
+    """Return the metadata of an object, and what follows them in its value, which is not decoded."""
+    text = bytes(_decode_metadata_only(stored.value).metadata)
+    metadata: Raw = _decode(text)
+    if stored.revision:
+        metadata["resourceVersion"] = str(stored.revision)
+    return metadata, stored.value[len(_BEFORE) + len(text) :]
+
+
+def join_value(metadata: Raw, rest: bytes) -> bytes:
+    """Return the value with these metadata before the rest of another one."""
+    return _BEFORE + _encode({name: value for name, value in metadata.items() if name != "resourceVersion"}) + rest
 
 
 def cached_view(kind: Kind, view: Any) -> Any:

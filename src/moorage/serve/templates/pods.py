@@ -248,8 +248,9 @@ class PodTemplates:
         return like.fingerprint in self._known
 
     def _forget_outdated(self) -> None:
-        if self._generation() != self._made_at:
-            self._made_at = self._generation()
+        generation = self._generation()
+        if generation != self._made_at:
+            self._made_at = generation
             self._known.clear()
 
     def learn(self, like: Likeness, admitted: Admitted) -> None:

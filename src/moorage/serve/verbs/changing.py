@@ -108,7 +108,7 @@ async def change(
         if stored is None:
             raise not_found(kind, name)
         takes_long = takes_long or (api.is_busy and change_takes_long(kind, stored))
-        read = await as_read(api, kind, stored)
+        read = await as_read(api, kind, stored) if kind.is_converted else stored
         made = await carried_out(api, _made(api, ref, read, make, not is_charged), takes_long=takes_long)
         value, view, warnings = made.value, made.view, made.warnings
         if kind.is_converted:
@@ -152,7 +152,7 @@ async def change(
         except KeyMissing:
             raise not_found(kind, name) from None
         await api.wrote(kind)
-        return WriteResult(await as_read(api, kind, written), warnings)
+        return WriteResult(await as_read(api, kind, written) if kind.is_converted else written, warnings)
     raise stale(kind, name)
 
 

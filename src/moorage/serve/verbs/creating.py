@@ -175,7 +175,9 @@ async def _create(
             await api.wait_for_holder(taken, tries_left)
             continue
         await api.wrote(kind)
-        return WriteResult(await as_read(api, kind, stored), all_warnings, created=True)
+        if kind.is_converted:
+            stored = await as_read(api, kind, stored)
+        return WriteResult(stored, all_warnings, created=True)
     if is_generated:
         why = "the server was not able to generate a unique name for the object"
         raise failure(409, "AlreadyExists", f'{kind.plural} "{name}" already exists, {why}')

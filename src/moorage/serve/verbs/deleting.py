@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+import msgspec
+
 from moorage.admit.attributes import DELETE, UPDATE, Write
 from moorage.admit.extension.extended_request import ExtendedRequest
 from moorage.admit.extension.steps import Steps
@@ -19,14 +21,24 @@ from moorage.admit.requester import Requester
 from moorage.admit.subresources.deletion import Deletion, check_preconditions, decide_deletion
 from moorage.admit.subresources.status_update import finalize_namespace
 from moorage.model.api_error import ApiError, not_found, stale
-from moorage.model.kinds import KINDS, Kind, Ref
+from moorage.model.kinds import KINDS, CustomKind, Kind, Ref
 from moorage.model.schema.conversion import convert_view
+from moorage.model.types.meta import ObjectMeta
 from moorage.model.types.request import DeleteOptions
 from moorage.serve.admission.extended_requests import complete_options, extended_deletion, extended_request
 from moorage.serve.admission.service_claims import claims_held
 from moorage.serve.requests.long_work import in_slices, is_large
 from moorage.serve.requests.options import ListOptions, WriteOptions
-from moorage.serve.resources.objects import cached_view, decode, decode_as_stored, key_of, name_in, namespace_in
+from moorage.serve.resources.objects import (
+    cached_view,
+    decode,
+    decode_as_stored,
+    join_value,
+    key_of,
+    name_in,
+    namespace_in,
+    split_value,
+)
 from moorage.serve.verbs.api import Api
 from moorage.serve.verbs.changing import Changed, extended_change
 from moorage.serve.verbs.extended_writes import carried_out, remarked
@@ -37,6 +49,10 @@ from moorage.store.protocol import KeyMissing, RevisionMismatch, Stored
 
 _TRIES = 100
 _PLAIN = WriteOptions()
+#: Kinds whose deletion depends on more than their metadata, or which are not stored as they are read.
+_READ_WHOLE = frozenset(
+    (KINDS.NAMESPACE, KINDS.CUSTOM_RESOURCE_DEFINITION, KINDS.EVENT, KINDS.REPORTED_EVENT, KINDS.CONTROLLER_REVISION)
+)
 
 #: Looks at an object before it is deleted, and raises ApiError if it must not be.
 Check = Callable[[Raw], None]
@@ -82,10 +98,13 @@ async def _delete(
     for _ in range(_TRIES):
         if stored is None:
             raise not_found(kind, name)
-        takes_long = api.is_busy and is_large(stored.value)
-        read = stored if extended is None else await as_read(api, kind, stored)
-        steps = _decided(api, kind, stored, read, options, check, extended)
-        deletion, value = await carried_out(api, steps, takes_long=takes_long)
+        if check is None and extended is None and api.values.are_json and _is_plain(kind, stored):
+            deletion, value = _decided_by_metadata(api, kind, stored, options)
+        else:
+            takes_long = api.is_busy and is_large(stored.value)
+            read = stored if extended is None else await as_read(api, kind, stored)
+            steps = _decided(api, kind, stored, read, options, check, extended)
+            deletion, value = await carried_out(api, steps, takes_long=takes_long)
         try:
             result = await _carry_out(api, kind, stored, deletion, value, bool(options.dryRun))
             return result if result.deleted else result._replace(stored=await as_read(api, kind, result.stored))
@@ -94,6 +113,30 @@ async def _delete(
         except KeyMissing:
             raise not_found(kind, name) from None
     raise stale(kind, name)
+
+
+def _is_plain(kind: Kind, stored: Stored) -> bool:
+    """Return whether a deletion reads nothing of an object but its metadata and, of a pod, its view."""
+    return type(stored.view) is kind.view and kind not in _READ_WHOLE and not isinstance(kind, CustomKind)
+
+
+def _decided_by_metadata(
+    api: Registry, kind: Kind, stored: Stored, options: DeleteOptions
+) -> tuple[Deletion, bytes | None]:
+    """Decide as `_decided` does, and decode nothing but the metadata: pods are deleted by the thousand."""
+    metadata, rest = split_value(stored)
+    document: Raw = {"metadata": metadata}
+    if kind is KINDS.POD:
+        spec = stored.view.spec
+        document["spec"] = {
+            "nodeName": spec.nodeName,
+            "terminationGracePeriodSeconds": spec.terminationGracePeriodSeconds,
+        }
+        document["status"] = {"phase": stored.view.status.phase}
+    now, revision = datetime.fromtimestamp(int(api.clock()), UTC), str(stored.revision)
+    deletion = decide_deletion(kind, document, options, now, revision, collects_garbage=api.collects_garbage)
+    is_written = deletion.changed and not deletion.removes
+    return deletion, join_value(deletion.object["metadata"], rest) if is_written else None
 
 
 def _decided(
@@ -141,7 +184,7 @@ async def _carry_out(
             if newest.revision != stored.revision:
                 raise RevisionMismatch(newest)
             return WriteResult(stored)
-        view = cached_view(kind, convert_view(deletion.object, kind.view))
+        view = cached_view(kind, _view_of(kind, stored, deletion))
         if dry_run:
             return WriteResult(stored._replace(value=value, view=view))
         written = await api.store.update(stored.key, value, stored.revision, view)
@@ -152,6 +195,14 @@ async def _carry_out(
         await api.wrote(kind)
         stored = stored._replace(revision=gone.revision)
     return WriteResult(stored, deleted=True)
+
+
+def _view_of(kind: Kind, stored: Stored, deletion: Deletion) -> Any:
+    """Return the view of an object that is marked for deletion, which changes nothing but its metadata."""
+    if kind is KINDS.NAMESPACE or type(stored.view) is not kind.view:
+        return convert_view(deletion.object, kind.view)
+    metadata = {name: value for name, value in deletion.object["metadata"].items() if name != "managedFields"}
+    return msgspec.structs.replace(stored.view, metadata=convert_view(metadata, ObjectMeta))
 
 
 async def delete_collection(

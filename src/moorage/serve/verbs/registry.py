@@ -37,6 +37,7 @@ from moorage.serve.resources.objects import decode, encode
 from moorage.serve.templates.claims import ClaimTemplates
 from moorage.serve.templates.nodes import NodeTemplates
 from moorage.serve.templates.pods import Likeness, ObjectTemplate, PodTemplates
+from moorage.serve.templates.repeated_writes import RepeatedWrites
 from moorage.store.protocol import ClaimTaken, Stored, WritableStore
 
 Raw = dict[str, Any]
@@ -156,6 +157,7 @@ class Registry:
         self._second, self._second_text = -1, ""
         self.templates = PodTemplates(self._admit_pod, admission.still_admits, self._generation)
         self.node_templates = NodeTemplates(self._admit_node)
+        self.repeated_writes = RepeatedWrites()
         self.claim_templates = ClaimTemplates(self._admit_claim, admission.still_admits, lambda: directory.generation)
 
     async def catch_up(self) -> None:
