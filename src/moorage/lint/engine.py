@@ -46,6 +46,7 @@ from moorage.lint.rules.decoding import (
     warnings_given,
 )
 from moorage.lint.rules.dropped_fields import DroppedFields
+from moorage.lint.rules.policies import older_policy
 from moorage.lint.rules.pools import PoolFindings
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import Complaint, Subject, place_in, pod_part_of, toleration_lists
@@ -244,6 +245,8 @@ class Linter:
         complaint = kind_complaint(document, self._gates.release)
         meant = unserved_device_kind(document.raw)
         if complaint is None and meant is None:
+            if (older := older_policy(document.raw)) is not None:
+                yield self._finding(older, place_in(document, None, lines, older.path))
             is_custom = document.raw["apiVersion"] not in served_kinds(self._gates.release)
             self._facts.of(BudgetFacts).add_unchecked(is_custom=is_custom)
             if not is_custom or self._custom.versions_of(document.raw) is not None or not self._custom.hold(document):

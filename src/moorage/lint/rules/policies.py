@@ -8,7 +8,8 @@ accepts all of it, applies a policy through each binding that names it, and chec
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector
+from moorage.lint.catalogue import WARNING, Facts, Rule, Theme, collector, declare
+from moorage.lint.facts.served_kinds import version_of_kind
 from moorage.lint.finding import Severity, SourcePlace
 from moorage.lint.meant_words import did_you_mean
 from moorage.lint.subject import Complaint, PlacedComplaint, Subject
@@ -24,6 +25,23 @@ _BINDINGS = {
     KINDS.MUTATING_ADMISSION_POLICY.name: KINDS.MUTATING_ADMISSION_POLICY_BINDING.name,
 }
 _POLICIES = {binding: policy for policy, binding in _BINDINGS.items()}
+
+
+declare(
+    Theme.POLICIES,
+    Rule("policy-older-version", WARNING, "A policy or binding is of an older version, which is not looked at."),
+)
+
+
+def older_policy(raw: dict[str, Any]) -> Complaint | None:
+    """Report a policy or binding of another version than the one that is applied: it is passed over."""
+    kind, version = str(raw["kind"]), str(raw["apiVersion"])
+    known = version_of_kind(kind)
+    if (kind not in _BINDINGS and kind not in _POLICIES) or version == known:
+        return None
+    text = f"{kind} in {version} is passed over: what it would change or refuse is not known here"
+    hint = f"write apiVersion: {known}, which has the same fields; clusters serve {version} only if it is switched on"
+    return Complaint("policy-older-version", "apiVersion", text, hint)
 
 
 class _Named(NamedTuple):

@@ -32,6 +32,7 @@ from moorage.lint.rules.decoding import (
     unserved_version,
     written_path,
 )
+from moorage.lint.rules.policies import older_policy
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.lint.subject import identity
 from moorage.model.api_error import ApiError
@@ -383,6 +384,9 @@ class Reader:
         if kind is not None and not kind.is_chatty:
             namespace = metadata_text(document.raw, "namespace") or self.inventory.namespace
             self.inventory.parameters.put(kind, namespace, metadata_text(document.raw, "name"), document.raw)
+        if (older := older_policy(document.raw)) is not None:
+            place = Place(document.source, document.start())
+            self.inventory.note(Severity.WARNING, identity(document.raw, None), older.message, place)
         if document.raw["apiVersion"] in SERVED_KINDS or not self._custom.hold(document):
             self._count_passed_over(document.raw)
 

@@ -96,3 +96,16 @@ def test_custom_kinds_are_those_of_the_input() -> None:
     assert checked("object.spec.a == 1", "es") == []
     (finding,) = checked("object.spec.a == 1", "es", definition=definition)
     assert "does not fit E of e.example.com/v1" in finding.message
+
+
+def test_policies_of_older_versions_are_told_of() -> None:
+    older = [
+        text.replace("k8s.io/v1\n", "k8s.io/v1beta1\n") for text in (policy("a", MUTATING), binding("a", MUTATING))
+    ]
+    found = findings(*older)
+    assert [(one.rule, one.severity, one.place.path) for one in found] == [
+        ("policy-older-version", Severity.WARNING, "apiVersion"),
+        ("policy-older-version", Severity.WARNING, "apiVersion"),
+    ]
+    assert found[0].message.startswith("MutatingAdmissionPolicy in admissionregistration.k8s.io/v1beta1 is passed over")
+    assert findings(policy("a", MUTATING), binding("a", MUTATING)) == []
