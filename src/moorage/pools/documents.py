@@ -16,6 +16,7 @@ class Named(View, frozen=True):
     name: str = ""
     namespace: str = ""
     labels: Texts = ABSENT_MAP
+    annotations: Texts = ABSENT_MAP
 
 
 class LabelRequirement(View, frozen=True):

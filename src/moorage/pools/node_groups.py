@@ -5,6 +5,7 @@ Kubernetes: Cluster Autoscaler, cloudprovider/aws/aws_manager.go: labels, taints
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from moorage.admit.pod.tolerations import TAINT_EFFECTS
 from moorage.model.field_error import FieldError, invalid, not_found, required
@@ -24,6 +25,7 @@ RESOURCE_TAG = "k8s.io/cluster-autoscaler/node-template/resources/"
 #: Ours: the price of an hour of a node of the group.
 PRICE_TAG = "capacity.moorage.dev/price"
 MAX_ZONES = 100
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 NO_CAPACITY = "the capacity of a node, or an instanceType of the instance types in the input"
 _TAINT = f"must be VALUE:EFFECT with one of {', '.join(TAINT_EFFECTS)}"
 _BELOW_LEAST = "must not be less than {}"
@@ -62,6 +64,7 @@ class GroupMaker:
             kind,
             instance_type=spec.instanceType,
             labels=template.metadata.labels,
+            annotations=template.metadata.annotations,
             zones=spec.zones or tuple(filter(None, [template.metadata.labels.get(ZONE, "")])),
             capacity_type=spec.capacityType or template.metadata.labels.get(CAPACITY_TYPE, ""),
             taints=template.spec.taints,
@@ -142,6 +145,7 @@ def _templates(
     allocatable: Mapping[str, Quantity],
     price: float | None,
     startup_taints: Sequence[Taint] = (),
+    annotations: Mapping[str, str] = _NOTHING,
 ) -> Iterable[NodeTemplate]:
     """Yield a template for each zone; one without a zone if there is none."""
     typed = {OS: "linux", ARCH: "amd64"}
@@ -159,6 +163,7 @@ def _templates(
             zone=zone,
             capacity_type=capacity_type,
             labels={**typed, **bought, **labels, **placed},
+            annotations=annotations,
             taints=tuple(taints),
             startup_taints=tuple(startup_taints),
             capacity={"pods": _PODS, **capacity},

@@ -132,6 +132,7 @@ def _templates(
                 zone=all_labels.get(ZONE, ""),
                 capacity_type=all_labels.get(CAPACITY_TYPE, ""),
                 labels=all_labels,
+                annotations=template.metadata.annotations,
                 taints=template.spec.taints,
                 startup_taints=template.spec.startupTaints,
                 capacity=each.capacity,

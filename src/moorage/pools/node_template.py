@@ -68,6 +68,7 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
     zone: str = ""
     capacity_type: str = ""
     labels: Mapping[str, str]
+    annotations: Mapping[str, str] = {}
     taints: tuple[Taint, ...] = ()
     startup_taints: tuple[Taint, ...] = ()
     capacity: Mapping[str, Quantity]
@@ -87,7 +88,7 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
     def view(self, name: str, features: tuple[str, ...] = (), taints: tuple[Taint, ...] | None = None) -> Node:
         """Return the view of a node of it that is ready for pods."""
         return Node(
-            metadata=ObjectMeta(name=name, labels=self.labels_of(name)),
+            metadata=ObjectMeta(name=name, labels=self.labels_of(name), annotations=dict(self.annotations)),
             spec=NodeSpec(taints=self.taints if taints is None else taints),
             status=NodeStatus(
                 capacity=dict(self.capacity), allocatable=dict(self.allocatable), declaredFeatures=features
@@ -97,10 +98,11 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True):
     def node(self, name: str) -> Raw:
         """Return the manifest of a node that is like it and ready for pods."""
         taints = [_written(taint) for taint in self.taints]
+        noted = {"annotations": dict(self.annotations)} if self.annotations else {}
         return {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": self.labels_of(name)},
+            "metadata": {"name": name, "labels": self.labels_of(name), **noted},
             "spec": {"taints": taints} if taints else {},
             "status": {
                 "capacity": {resource: str(amount) for resource, amount in self.capacity.items()},

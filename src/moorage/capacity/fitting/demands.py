@@ -60,6 +60,7 @@ class Demands(msgspec.Struct, frozen=True, eq=False):
 def demands_of(simulation: Simulation) -> Demands:
     """Return the pods without a node, also those that a StatefulSet has yet to make."""
     by_shape: dict[Shape, list[PlannedPod]] = {}
+    with_claims: dict[object, Shape] = {}
     kept_out: dict[str, str] = {}
     for pod in planned_pods(simulation):
         if pod.state is not State.PENDING:
@@ -69,6 +70,8 @@ def demands_of(simulation: Simulation) -> Demands:
             kept_out[pod.key] = reason[1] or _KEPT_OUT
             continue
         shape = simulation.cluster.shape_of(without_node(pod.pod), by_name=True)
+        if (alike := _but_for_claims(pod)) is not None:
+            shape = with_claims.setdefault(alike, shape)
         by_shape.setdefault(shape, []).append(pod)
     waiting = [
         Waiting(
@@ -80,6 +83,15 @@ def demands_of(simulation: Simulation) -> Demands:
         for shape, pods in by_shape.items()
     ]
     return Demands(waiting, kept_out, {pods[0].key: pods[0].message for pods in by_shape.values()})
+
+
+def _but_for_claims(pod: PlannedPod) -> object:
+    """Return what pods of a workload have in common that differ by claims made of templates; None for other pods."""
+    spec = pod.pod.spec
+    is_own = bool(spec.resourceClaims) and all(one.resourceClaimTemplateName for one in spec.resourceClaims)
+    if not is_own or not pod.workload or any(one.persistentVolumeClaim is not None for one in spec.volumes):
+        return None
+    return pod.workload, repr(msgspec.structs.replace(spec, hostname="", nodeName=""))
 
 
 def _single(shape: Shape) -> Iterator[str]:

@@ -1,9 +1,10 @@
 """Ask the scheduler's plugins about nodes that pools could start, each beside the cluster as it is.
 
-A template becomes a node in the columns of the simulated cluster, with the DaemonSet pods that it would get, and is
-taken out again. Plugins whose answer depends on a node alone are asked about all of them at once, so that ten thousand
-cost little. Those that look at other nodes, too (topology spread, pod affinity) are asked about one node at a time, as
-if it were the only new one: nodes that they cannot tell apart are one question. Startup taints are taken as gone.
+A template becomes a node in the columns of the simulated cluster, with the DaemonSet pods that it would get and the
+devices that an annotation says, and is taken out again. Plugins whose answer depends on a node alone are asked about
+all of them at once, so that ten thousand cost little. Those that look at other nodes, too (topology spread, pod
+affinity) are asked about one node at a time, as if it were the only new one: nodes that they cannot tell apart are one
+question. Startup taints are taken as gone.
 Kubernetes: Cluster Autoscaler's template nodes in its snapshot; Karpenter's in-flight NodeClaims.
 """
 
@@ -17,12 +18,16 @@ import numpy as np
 from moorage.autoscale.topology_keys import affinity_keys, keys_read_by
 from moorage.columns.cluster import PodRecord
 from moorage.columns.resources import amounts
+from moorage.model.schema.conversion import convert_view
+from moorage.model.types.devices import ResourceSlice
 from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.well_known.labels import HOSTNAME
 from moorage.plan.pools.daemon_overhead import Daemon, daemons_of, daemons_on
 from moorage.plan.simulation.simulation import Simulation
 from moorage.pools.node_template import NodeTemplate, Pool
+from moorage.run.devices.spec import DEVICES, new_slices, wanted_devices
+from moorage.run.node_objects import SIMULATOR
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import Refusal
 from moorage.schedule.framework.plugin import Mask, unresolvable
@@ -43,12 +48,13 @@ class PoolAnswer(msgspec.Struct, frozen=True, eq=False):
 
 
 class NodeKind(msgspec.Struct, frozen=True, eq=False):
-    """A kind of node that a pool can start, as a node, with the DaemonSet pods that it gets."""
+    """A kind of node that a pool can start, as a node, with the DaemonSet pods and the devices that it gets."""
 
     pool: Pool
     template: NodeTemplate
     node: Node
     daemons: tuple[Daemon, ...]
+    slices: tuple[ResourceSlice, ...] = ()
 
     @property
     def name(self) -> str:
@@ -73,7 +79,7 @@ class PoolNodes:
         daemons = daemons_of(simulation)
         features = tuple(simulation.kubelets.features)
         self.kinds: tuple[NodeKind, ...] = tuple(
-            NodeKind(pool, template, node, tuple(daemons_on(daemons, node)))
+            NodeKind(pool, template, node, tuple(daemons_on(daemons, node)), tuple(_slices_of(node)))
             for pool in pools
             for template, node in _nodes_of(pool, features)
         )
@@ -182,19 +188,32 @@ class PoolNodes:
     @contextmanager
     def _placed(self, indexes: Sequence[int]) -> Iterator[list[int]]:
         """Have these nodes in the cluster inside the block, in slots."""
-        cluster, slots, names = self._cluster, list[int](), list[str]()
+        cluster, slots, names, slices = self._cluster, list[int](), list[str](), list[ResourceSlice]()
         try:
             for index in indexes:
                 kind = self.kinds[index]
                 slots.append(cluster.add_node(kind.node))
                 names.append(kind.name)
+                for one in kind.slices:
+                    cluster.devices.set(one)
+                    slices.append(one)
                 for daemon in kind.daemons:
                     record = PodRecord(f"{daemon.key}@{kind.name}", daemon.pod, self._shapes[daemon.key])
                     cluster.add_pod(record, slots[-1])
             yield slots
         finally:
+            for one in slices:
+                cluster.devices.remove(one)
             for name in names:
                 cluster.remove_node(name)
+
+
+def _slices_of(node: Node) -> Iterator[ResourceSlice]:
+    """Yield what the drivers of a node would publish of the devices that its annotation says."""
+    for driver, devices in wanted_devices(node).items() if DEVICES in node.metadata.annotations else ():
+        for number, document in enumerate(new_slices(node, driver, devices, 1, SIMULATOR)):
+            metadata = {**document["metadata"], "name": f"{node.metadata.name}/{driver}/{number}"}
+            yield convert_view({**document, "metadata": metadata}, ResourceSlice)
 
 
 def candidates_of(simulation: Simulation, pod: Pod) -> Candidates:

@@ -1,10 +1,12 @@
 """Read pools from the files of `--pools`, and those among the objects that a plan has read, also of a live cluster."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from moorage.lint.sources import Source, opened, reason_of
 from moorage.plan.input.inventory import Inventory
+from moorage.pools.node_template import Pool
 from moorage.pools.reading import PoolReader, Pools
+from moorage.run.devices.spec import DEVICES, DeviceSpecError, devices_of, parse_devices
 
 NO_POOL = "there is no pool in {}: a NodePool with instance types, a NodeGroup, or AutoScalingGroups"
 
@@ -27,7 +29,19 @@ def read_pool_sources(sources: Iterable[Source], inventory: Inventory | None = N
     for document in inventory.pool_documents if inventory is not None else ():
         if not reader.has_seen(document.raw):
             reader.add(document)
-    return reader.finish()
+    pools = reader.finish()
+    pools.notes += _notes_about_devices(pools.pools)
+    return pools
+
+
+def _notes_about_devices(pools: Iterable[Pool]) -> Iterator[str]:
+    """Yield a line for each pool whose annotation about devices cannot be read: its nodes are taken to have none."""
+    for pool in pools:
+        text = pool.templates[0].annotations.get(DEVICES) if pool.templates else None
+        try:
+            devices_of(parse_devices(text, DEVICES)) if text else None
+        except DeviceSpecError as error:
+            yield f"{pool.place}: {pool.kind} {pool.name}: its nodes are taken to have no devices: {DEVICES}: {error}"
 
 
 def pools_of(inventory: Inventory) -> Pools:

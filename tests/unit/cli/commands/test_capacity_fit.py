@@ -153,3 +153,67 @@ def test_ten_thousand_types_are_no_obstacle(tmp_path: Path) -> None:
     documents = [workload("Deployment", "web", "3", replicas=9)]
     found = answer(fit(tmp_path, documents, [node_pool(), types], "-o", "json"))
     assert found["cost"] >= found["bound"] > 0
+
+
+# -- devices -----------------------------------------------------------------------------------------------------------
+
+
+def device_class(name: str) -> dict[str, Any]:
+    selector = {"cel": {"expression": f"device.driver == '{name}.example.com'"}}
+    about = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name}}
+    return {**about, "spec": {"selectors": [selector]}}
+
+
+def claim(name: str, of: str = "gpu", count: int = 1, *, is_template: bool = True) -> dict[str, Any]:
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": of, "count": count}}]}}
+    kind = "ResourceClaimTemplate" if is_template else "ResourceClaim"
+    about = {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": name, "namespace": "default"}}
+    return {**about, "spec": {"spec": spec} if is_template else spec}
+
+
+def claiming(name: str, replicas: int, *, template: str = "", shared: str = "") -> dict[str, Any]:
+    field = {"resourceClaimTemplateName": template} if template else {"resourceClaimName": shared}
+    made = workload("Deployment", name, "100m", replicas=replicas, pods={"resourceClaims": [{"name": "d", **field}]})
+    made["spec"]["template"]["spec"]["containers"][0]["resources"]["claims"] = [{"name": "d"}]
+    return made
+
+
+def with_devices(text: str) -> str:
+    made = json.loads(group(maxSize=5))
+    made["spec"]["template"]["metadata"] = {"annotations": {"simulate.moorage.dev/devices": text}}
+    return json.dumps(made)
+
+
+@pytest.mark.parametrize(
+    ("documents", "nodes"),
+    [
+        ([claim("one"), claiming("train", 6, template="one")], 2),
+        ([claim("two", count=2), claiming("train", 3, template="two")], 2),
+        ([claim("one", is_template=False), claiming("train", 6, shared="one")], 1),
+    ],
+)
+def test_claims_of_devices_are_fitted(tmp_path: Path, documents: list[dict[str, Any]], nodes: int) -> None:
+    documents = [device_class("gpu"), *documents]
+    found = answer(fit(tmp_path, documents, [with_devices("gpu.example.com=4")], "-o", "json"))
+    assert sum(one["count"] for one in found["nodes"]) == nodes
+    made = list(yaml.safe_load_all(fit(tmp_path, documents, [with_devices("gpu.example.com=4")], "-o", "yaml").stdout))
+    assert made[0]["metadata"]["annotations"] == {"simulate.moorage.dev/devices": "gpu.example.com=4"}
+
+
+@pytest.mark.parametrize(
+    ("pool", "more", "reason"),
+    [
+        (group(), [], "request r (class gpu): the node has no devices"),
+        (with_devices("tpu.example.com=4"), [], "0 of 1 devices; 4 of 4: selector #0 of class gpu is not true"),
+        (with_devices("gpu.example.com=x"), [], "its nodes are taken to have no devices: simulate.moorage.dev/devices"),
+        (with_devices("gpu.example.com=4"), ["none"], 'could not find resource claim "default/none"'),
+    ],
+)
+def test_claims_that_no_pool_meets_are_refused(tmp_path: Path, pool: str, more: list[str], reason: str) -> None:
+    documents = [device_class("gpu"), claim("one"), claiming("train", 2, template="one")]
+    documents += [claiming("other", 1, shared=name) for name in more]
+    done = fit(tmp_path, documents, [pool])
+    assert done.return_value == 1
+    text = " ".join(done.output.split())
+    assert reason in text
+    assert "Deployment default/other (1 pod)" in text if more else "Deployment default/train (2 pods)" in text
