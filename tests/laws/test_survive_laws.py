@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,8 +17,10 @@ from tests.unit.plan.pools.pool_worlds import planner_of, pools_of
 
 from moorage.capacity.fitting import survival
 from moorage.capacity.fitting.answer import FitOptions, answer
+from moorage.capacity.fitting.model.problem import Ints
 from moorage.capacity.fitting.report import manifests_of
-from moorage.capacity.fitting.survival import _Survivor
+from moorage.capacity.fitting.survival import Loss, _Survivor
+from moorage.capacity.fitting.trial import Played
 from moorage.columns.resources import amounts, pod_requests
 from moorage.model.kinds import KINDS
 from moorage.model.types.node import Node
@@ -148,11 +151,10 @@ def test_losses_in_forks_are_those_that_are_planned_again(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("survive", ["zone", 1])
 def test_the_law_notices_losses_that_are_not_played(survive: str | int, monkeypatch: pytest.MonkeyPatch) -> None:
-    lose: Callable[..., object] = _Survivor.lose
+    lose = _Survivor.lose
 
-    def lazy(self: _Survivor, played: object) -> object:
-        _, more = lose(self, played)  # type: ignore[misc]
-        return [], more * 0
+    def lazy(self: _Survivor, played: Played) -> tuple[list[Loss], Ints]:
+        return [], np.zeros_like(lose(self, played)[1])
 
     monkeypatch.setattr(_Survivor, "lose", lazy)
     assert_notices(lambda: law_of_survival((survive,), 60))
