@@ -17,9 +17,9 @@ from moorage.plan.difference.difference import Difference
 from moorage.plan.evictions.follow_ups import add_follow_ups
 from moorage.plan.headroom import headroom as pods_that_fit
 from moorage.plan.input.absent_owners import deployment_of
+from moorage.plan.input.admitted.known_objects import KnownObjects
 from moorage.plan.input.extensions.objects import extensions_of
 from moorage.plan.input.inventory import Inventory, Item, Key
-from moorage.plan.input.known_objects import KnownObjects
 from moorage.plan.input.reading import Reader
 from moorage.plan.outcome import Outcome, outcome_of
 from moorage.plan.outcome_update import Updated

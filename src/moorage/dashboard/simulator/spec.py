@@ -11,8 +11,8 @@ import msgspec
 from moorage.lint.finding import Severity
 from moorage.lint.sources import STDIN, STDIN_NAME, Source, sources_of
 from moorage.model.gates import GateError, GateSet, all_gates
+from moorage.plan.input.admitted.known_objects import KnownObjects
 from moorage.plan.input.configured import configured_planner
-from moorage.plan.input.known_objects import KnownObjects
 from moorage.plan.input.live_cluster import LiveCluster, Missing
 from moorage.plan.input.live_gates import LiveGates
 from moorage.plan.planner import Planner, Settings

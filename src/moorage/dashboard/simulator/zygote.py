@@ -33,7 +33,7 @@ from moorage.dashboard.simulator.spec import (
 )
 from moorage.dashboard.state.progress import Progress, Teller
 from moorage.model.kinds import KINDS
-from moorage.plan.input.known_objects import KnownObjects
+from moorage.plan.input.admitted.known_objects import KnownObjects
 from moorage.plan.planner import Planner
 
 

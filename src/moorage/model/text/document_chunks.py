@@ -1,7 +1,8 @@
 """Cut a byte stream into pieces of one document each (or, rarely, a few), without holding more than one.
 
 YAML is cut at lines that start with `---`, which YAML reserves for that everywhere, even inside block scalars; JSON is
-also cut where a `}` ends a line and the next line starts with `{`, which cannot happen inside a value. Kubernetes:
+also cut where a `}` ends a line and the next line starts with `{`, which cannot happen inside a value. A List that is
+larger than a document may be is cut into its items while it comes, if it is laid out as kubectl prints it. Kubernetes:
 apimachinery/pkg/util/yaml/decoder.go. Differs: directives before a `---` stay with their document.
 """
 
@@ -10,9 +11,11 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from moorage.model.text.decode_error import DecodeError, Problem
+from moorage.model.text.large_lists import ItemText, Layout, cut_items, layout_of
 
 MAX_DOCUMENT_BYTES = 32 * 1024 * 1024
 _BLOCK = 64 * 1024
+_LIST_BLOCK = 2 * 1024 * 1024
 
 _SEPARATOR = re.compile(rb"^---([^\n]*)(\n|\Z)", re.MULTILINE)
 _JSON_START = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*\{")
@@ -41,12 +44,15 @@ _BINARY_WITHIN = 8 * 1024  # no text has a NUL; git looks as far
 class Chunk(NamedTuple):
     """The text of one piece and the line of its stream it starts at, counted from one.
 
-    `heading` is the comment on the line of the `---` before it.
+    `heading` is the comment on the line of the `---` before it. `items` are those of a large List, whose frame (the
+    List without them) comes as a piece of its own after the last of them.
     """
 
     text: bytes
     first_line: int
     heading: bytes = b""
+    items: list[ItemText] | None = None
+    is_frame: bool = False
 
 
 def split_stream(stream: BinaryIO, source: str, limit: int = MAX_DOCUMENT_BYTES) -> Iterator[Chunk | DecodeError]:
@@ -88,15 +94,26 @@ class _Splitter:
         self._skipping = False  # the rest of a piece that is too large
         self._directives = b""
         self._heading = b""
+        self._layout: Layout | None = None  # of the large List that is being cut
+        self._frame_line = 1
+        self._is_frame = False  # what comes next is the end of a large List
 
     @property
     def held(self) -> int:
-        return len(self._buffer)
+        return len(self._buffer) if self._layout is None else _LIST_BLOCK
 
     def feed(self, block: bytes) -> Iterator[Chunk | DecodeError]:
         self._buffer += block
-        yield from self._cut(final=False)
+        if self._layout is not None:
+            yield from self._cut_list(self._layout, final=False)
+        if self._layout is None:
+            yield from self._cut(final=False)
+        if len(self._buffer) > self._limit and self._begins_list():
+            text, self._buffer = self._buffer, b""
+            for start in range(0, len(text), _LIST_BLOCK):
+                yield from self.feed(text[start : start + _LIST_BLOCK])
         if len(self._buffer) > self._limit:
+            self._layout = None
             if not self._skipping:
                 yield self.error(f"document larger than {self._limit // 1024} KiB", Problem.LIMIT)
             self._skipping = True
@@ -107,8 +124,32 @@ class _Splitter:
                 self._buffer = b"#"
 
     def finish(self) -> Iterator[Chunk | DecodeError]:
+        if self._layout is not None:
+            yield from self._cut_list(self._layout, final=True)
         yield from self._cut(final=True)
         yield from self._emit(len(self._buffer), b"")
+
+    def _begins_list(self) -> bool:
+        """Begin to cut the document that is held into items, if it is a List of which none was cut yet."""
+        if self._layout is not None or self._is_frame or self._skipping:
+            return False
+        self._layout = layout_of(self._buffer)
+        if self._layout is None:
+            return False
+        self._frame_line = self._line - self._directives.count(b"\n")
+        self._directives += self._buffer[: self._layout.begin]
+        self._drop(self._layout.begin)
+        return True
+
+    def _cut_list(self, layout: Layout, *, final: bool) -> Iterator[Chunk]:
+        """Hand out the items that are complete, and go on as usual behind the last one."""
+        cut = cut_items(self._buffer, layout, final=final)
+        if cut.items:
+            heading, self._heading = self._heading, b""
+            yield Chunk(self._buffer[: cut.end], self._line, heading, cut.items)
+        self._drop(cut.end)
+        if cut.ends:
+            self._layout, self._is_frame = None, True
 
     def _cut(self, final: bool) -> Iterator[Chunk | DecodeError]:
         while True:
@@ -139,15 +180,17 @@ class _Splitter:
     def _emit(self, end: int, separator: bytes) -> Iterator[Chunk]:
         """Hand out the text before `end`, unless there is none or it only prepares for what follows the separator."""
         skipping, self._skipping = self._skipping, False
+        is_frame, self._is_frame = self._is_frame, False
         text = self._buffer[:end]
-        if skipping or not text.strip():
+        if skipping or not (text.strip() or is_frame):
             return
         if separator and b"%" in text and _DIRECTIVES.fullmatch(text):
             self._directives = text + separator
             return
         directives, self._directives = self._directives, b""
         heading, self._heading = self._heading, b""
-        yield Chunk(directives + text, self._line - directives.count(b"\n"), heading)
+        first_line = self._frame_line if is_frame else self._line - directives.count(b"\n")
+        yield Chunk(directives + text, first_line, heading, is_frame=is_frame)
 
     def _drop(self, end: int) -> None:
         self._line += self._buffer.count(b"\n", 0, end)

@@ -6,9 +6,11 @@ aliases are bounded.
 """
 
 import io
-import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple
+
+from yaml import Node
 
 from moorage.model.field_error import child_path, parse_field_path
 from moorage.model.text.alias_places import AliasPlaces
@@ -21,8 +23,9 @@ from moorage.model.text.json_text import (
     json_type,
     replace_lone_surrogates,
 )
-from moorage.model.text.positions import JsonPositions, Location, Positions, YamlPositions
-from moorage.model.text.readers import reads_text
+from moorage.model.text.large_lists import ItemText, split_json_list, split_yaml_list, without_dash
+from moorage.model.text.positions import ItemPositions, JsonPositions, Location, Positions, YamlPositions
+from moorage.model.text.repeated_items import RepeatedItem, RepeatedItems
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
 from moorage.model.well_known.limits import MAX_OBJECT_BYTES
 
@@ -53,6 +56,7 @@ class Document:
         "misplaced",
         "path_as_written",
         "raw",
+        "repeats",
         "source",
     )
 
@@ -71,6 +75,7 @@ class Document:
         #: From a path in `raw` to the path in the text, if `raw` was converted from an older version.
         self.path_as_written: Callable[[str], str] | None = None
         self.misplaced: tuple[str, ...] = ()  # paths of fields that its version has elsewhere
+        self.repeats: RepeatedItem | None = None  # how it differs from an earlier item of its list
         self.duplicates = duplicates
         self._positions = positions
         self._text = text
@@ -126,12 +131,15 @@ def read_documents(
     source: str,
     max_document_bytes: int = MAX_DOCUMENT_BYTES,
     on_chunk: Callable[[Chunk], None] | None = None,
+    *,
+    shares: bool = False,
 ) -> Iterator[Document | DecodeError]:
     """Yield the API objects in the stream, and an error for each document that is not one.
 
-    `on_chunk` is called with the text of each document before it is decoded, for readers of comments.
+    `on_chunk` is called with the text of each document before it is decoded, for readers of comments. If it `shares`,
+    objects that repeat others are not parsed, and what they have in common must not be modified.
     """
-    index = 0
+    index, decoder = 0, _Decoder(source, shares=shares)
     for chunk in split_stream(stream, source, max_document_bytes):
         if isinstance(chunk, DecodeError):
             yield chunk
@@ -139,7 +147,7 @@ def read_documents(
         if on_chunk is not None:
             on_chunk(chunk)
         try:
-            for decoded in _decode(chunk, source):
+            for decoded in decoder.decode(chunk):
                 for document in _objects(decoded):
                     if isinstance(document, Document):
                         document.index = index
@@ -162,7 +170,7 @@ def read_values(text: bytes, source: str) -> list[Value]:
     for chunk in split_stream(io.BytesIO(text), source, MAX_DOCUMENT_BYTES):
         if isinstance(chunk, DecodeError):
             raise chunk
-        values += [Value(decoded.raw, decoded.duplicates) for decoded in _decode(chunk, source)]
+        values += [Value(decoded.raw, decoded.duplicates) for decoded in _Decoder(source, shares=False).decode(chunk)]
     return values
 
 
@@ -175,13 +183,81 @@ class _Found(NamedTuple):
     source: str
     duplicates: tuple[DuplicateField, ...]
     list_of: tuple[str, str] | None = None  # for an item of a list that was cut: the list's apiVersion and kind
+    repeats: RepeatedItem | None = None
 
 
-def _decode(chunk: Chunk, source: str) -> Iterator[_Found]:
+#: What items of a large List are taken to be in before its end is read, where most have their type.
+_UNKNOWN_LIST = ("v1", "List")
+
+
+class _Decoder:
+    """Decodes the pieces of one stream. If `shares`, objects that repeat others share what they have in common."""
+
+    def __init__(self, source: str, *, shares: bool) -> None:
+        self._source = source
+        self._repeats = RepeatedItems() if shares else None
+
+    def decode(self, chunk: Chunk) -> Iterator[_Found]:
+        if chunk.items is not None:
+            yield from self._items(chunk, chunk.items, _UNKNOWN_LIST)
+        elif chunk.is_frame:
+            self._frame(chunk)
+        elif len(chunk.text) > _LARGE_LIST:
+            yield from self._large(chunk)
+        else:
+            yield from self._one(chunk, chunk)
+
+    def _frame(self, chunk: Chunk) -> _Found:
+        """Return a List without its items. Raises DecodeError."""
+        frame = next(_decode_whole(chunk, self._source))
+        if not _is_list_frame(frame.raw):
+            raise _too_large(self._source, chunk.first_line)
+        return frame
+
+    def _large(self, chunk: Chunk) -> Iterator[_Found]:
+        """Decode a document that may be a large List, item by item."""
+        cut = split_json_list(chunk.text) or split_yaml_list(chunk.text)
+        if cut is None:
+            yield from _decode_whole(chunk, self._source)
+        else:
+            raw = self._frame(Chunk(cut.frame, chunk.first_line)).raw
+            yield from self._items(chunk, cut.items, (raw["apiVersion"], raw["kind"]))
+
+    def _items(self, chunk: Chunk, items: list[ItemText], list_of: tuple[str, str]) -> Iterator[_Found]:
+        for text, lines_before in items:
+            item = Chunk(text, chunk.first_line + lines_before)
+            plain = item if text.lstrip().startswith(b"{") else item._replace(text=without_dash(text))
+            for found in self._one(item, plain):
+                yield found._replace(chunk=item, list_of=list_of)
+
+    def _one(self, chunk: Chunk, plain: Chunk) -> Iterator[_Found]:
+        """Decode a piece, or find out that it repeats another; `plain` is the same without the dash of an item."""
+        repeats = self._repeats
+        known = repeats.find(chunk.text) if repeats is not None else None
+        if known is not None:
+            pattern = known.pattern
+            decode = partial(_positions_of, plain, self._source)
+            positions = ItemPositions(pattern.place, chunk.first_line, decode, has_aliases=pattern.has_aliases)
+            yield _Found(known.raw, positions, chunk, self._source, (), None, known)
+            return
+        found = [*_decode_whole(plain, self._source)] if repeats is not None else _decode_whole(plain, self._source)
+        yield from found
+        if repeats is not None and isinstance(found, list) and len(found) == 1:
+            self._learn(repeats, chunk, plain, found[0])
+
+    def _learn(self, repeats: RepeatedItems, chunk: Chunk, plain: Chunk, found: _Found) -> None:
+        if isinstance(found.raw, dict) and not found.duplicates:
+            line, column = found.positions.find(())
+            compose = None if isinstance(found.positions, JsonPositions) else partial(_composed, plain.text)
+            place = Location(line - chunk.first_line, column)
+            repeats.learn(chunk.text, found.raw, place, compose, has_aliases=found.positions.has_aliases)
+
+
+def _decode_whole(chunk: Chunk, source: str) -> Iterator[_Found]:
     if chunk.text.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         yield from _decode_json(chunk, source)
     else:
-        yield from _decode_yaml(chunk, source)
+        yield from _compose_yaml(chunk, source)
 
 
 def _decode_json(chunk: Chunk, source: str) -> Iterator[_Found]:
@@ -189,7 +265,7 @@ def _decode_json(chunk: Chunk, source: str) -> Iterator[_Found]:
     try:
         text = replace_lone_surrogates(chunk.text.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        yield from _decode_yaml(chunk, source)  # libyaml tells which byte is wrong
+        yield from _compose_yaml(chunk, source)  # libyaml tells which byte is wrong
         return
     first = True
     try:
@@ -201,7 +277,7 @@ def _decode_json(chunk: Chunk, source: str) -> Iterator[_Found]:
         if not first or error.problem is not Problem.SYNTAX:
             raise
         try:
-            yield from _decode_yaml(chunk, source)
+            yield from _compose_yaml(chunk, source)
         except DecodeError as yaml_error:
             looks_like_json = text.lstrip()[1:].lstrip()[:1] == '"'
             raise (error if looks_like_json else yaml_error) from None
@@ -215,19 +291,14 @@ def _json_duplicate_fields(text: str, value: JsonValue, positions: JsonPositions
     )
 
 
-def _decode_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
-    cut = split_yaml_list(chunk.text) if len(chunk.text) > _LARGE_LIST else None
-    if cut is None:
-        yield from _compose_yaml(chunk, source)
-        return
-    for frame in _compose_yaml(Chunk(cut.frame, chunk.first_line), source):
-        if not _is_list_frame(frame.raw):
-            raise _too_large(source, chunk.first_line)
-        for text, lines_before in cut.items:
-            item = Chunk(text, chunk.first_line + lines_before)
-            for decoded in _compose_yaml(item._replace(text=without_dash(text)), source):
-                yield decoded._replace(chunk=item, list_of=(frame.raw["apiVersion"], frame.raw["kind"]))
-        break
+def _positions_of(chunk: Chunk, source: str) -> Positions:
+    """Return the positions of the one document of a text, which is decoded once more."""
+    return next(_decode_whole(chunk, source)).positions
+
+
+def _composed(text: bytes) -> Node:
+    """Return the nodes of the one document of a text."""
+    return next(compose_documents(text, "", 0))
 
 
 def _is_list_frame(raw: Any) -> bool:
@@ -268,6 +339,7 @@ def _objects(decoded: _Found) -> Iterator[Document | DecodeError]:
     """Return the API objects a decoded value holds: none if it is null, itself, or the items of a list."""
     raw, chunk = decoded.raw, decoded.chunk
     document = Document(decoded.source, raw, decoded.positions, chunk.text, chunk.first_line, decoded.duplicates)
+    document.repeats = decoded.repeats
     if decoded.list_of is not None:
         yield _list_item(document, *decoded.list_of)
         return
@@ -317,50 +389,3 @@ def _missing_type(document: Document) -> DecodeError | None:
     if raw.get("apiVersion"):
         return document.error("Object 'Kind' is missing", Problem.MISSING_KIND)
     return document.error("neither 'apiVersion' nor 'kind' is set: not an API object", Problem.NO_KIND)
-
-
-_ITEMS = re.compile(rb"^items:[ \t]*(?:#[^\n]*)?\r?\n(?=(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-[ \r\n])", re.MULTILINE)
-
-
-class ListText(NamedTuple):
-    """A large `List` without its items, and each item with the number of lines before it.
-
-    All nodes of such a list at once would take gigabytes. An alias cannot refer to an anchor in another item.
-    """
-
-    frame: bytes
-    items: list[tuple[bytes, int]]
-
-
-@reads_text("items:\n", "- a: b\n", "  - c\n", "#\n", " ", "-", "\n")
-def split_yaml_list(text: bytes) -> ListText | None:
-    """Cut a list into its items, every line and column where it was; None if it is not laid out as kubectl does it.
-
-    In block style an item starts at a dash in the column of the first dash, and nothing inside stands that far left.
-    """
-    header = _ITEMS.search(text)
-    if header is None:
-        return None
-    begin = header.end()
-    indent = len(header[1])
-    dash = b" " * indent + b"-"
-    starts: list[int] = []
-    end = len(text)
-    for edge in re.finditer(rb"^ {0,%d}[^ \t\r\n#]" % indent, text[begin:], re.MULTILINE):
-        if edge[0] != dash or text[begin + edge.end() : begin + edge.end() + 1].strip():
-            end = begin + edge.start()
-            break
-        starts.append(begin + edge.start())
-    items = []
-    line, counted = 0, 0
-    for start, stop in zip(starts, [*starts[1:], end], strict=True):
-        line += text.count(b"\n", counted, start)
-        counted = start
-        items.append((text[start:stop], line))
-    frame = text[: header.start()] + b"\n" * text.count(b"\n", header.start(), end) + text[end:]
-    return ListText(frame, items)
-
-
-def without_dash(item: bytes) -> bytes:
-    """Return an item's text as a document of its own, every column where it was."""
-    return item.replace(b"-", b" ", 1)

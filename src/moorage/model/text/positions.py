@@ -284,3 +284,36 @@ class _JsonPart(JsonPositions):
 
     def _start_of_value(self) -> int:
         return self._parent.offset_of(self._steps)
+
+
+class ItemPositions:
+    """Positions in an object that was not decoded by itself: its place is known, all else is found on demand."""
+
+    def __init__(
+        self, place: Location, first_line: int, decode: Callable[[], Positions], *, has_aliases: bool = False
+    ) -> None:
+        """`place` is that of the item, counted from its first line."""
+        self._place, self._first_line, self._decode = place, first_line, decode
+        self.has_aliases = has_aliases
+        self._whole: Positions | None = None
+
+    def _positions(self) -> Positions:
+        if self._whole is None:
+            self._whole = self._decode()
+        return self._whole
+
+    def find(self, steps: tuple[str, ...]) -> Location:
+        return self._positions().find(steps) if steps else self._start()
+
+    def alias(self, steps: tuple[str, ...]) -> Location | None:
+        return self._positions().alias(steps) if self.has_aliases else None
+
+    def below(self, steps: tuple[str, ...]) -> Positions:
+        return self._positions().below(steps)
+
+    def start(self) -> Callable[[], Location]:
+        location = self._start()
+        return lambda: location
+
+    def _start(self) -> Location:
+        return Location(self._first_line + self._place.line, self._place.column)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from moorage.model.gates import GATES, Component, GateSet, gates_from, named_values
-from moorage.plan.input.known_objects import KnownObjects
+from moorage.plan.input.admitted.known_objects import KnownObjects
 from moorage.plan.input.live_cluster import LiveCluster, load_live
 from moorage.plan.input.live_gates import gates_to_plan_with, skew_notes
 from moorage.plan.planner import Planner, Settings

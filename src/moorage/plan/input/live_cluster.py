@@ -17,9 +17,9 @@ from moorage.client.protocol import Client, Unreachable
 from moorage.lint.finding import Severity
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, Kind
+from moorage.plan.input.admitted.known_objects import KnownObjects
 from moorage.plan.input.extensions.live_parameters import REGISTERED, Missing, read_parameters
 from moorage.plan.input.inventory import Note
-from moorage.plan.input.known_objects import KnownObjects
 from moorage.plan.input.live_gates import LiveGates, ask_endpoints, ask_server, gate_notes, gates_in
 from moorage.plan.input.live_pools import POOL_KINDS
 from moorage.plan.planner import Planner

@@ -43,6 +43,8 @@ from moorage.model.text.decode_error import DecodeError
 from moorage.model.text.documents import Document, read_documents
 from moorage.model.types.core import ServiceAccount
 from moorage.model.types.meta import ObjectMeta
+from moorage.plan.input.admitted.known_objects import KnownObjects
+from moorage.plan.input.admitted.repeated_objects import RepeatedObjects
 from moorage.plan.input.applying import keep_generated
 from moorage.plan.input.drafts import NO_POSITIONS, Draft, taken_back
 from moorage.plan.input.extensions.attached import lowered_when_written, note_attached, original_of
@@ -58,7 +60,6 @@ from moorage.plan.input.inventory import (
     metadata_text,
     severity_of,
 )
-from moorage.plan.input.known_objects import KnownObjects
 from moorage.plan.input.registry import InventoryRegistry, as_stored
 from moorage.pools.reading import is_pool_kind
 from moorage.serve.custom.served_kind import ServedKind
@@ -98,6 +99,7 @@ class Reader:
         self._gates = gates
         self._announces_updates = announces_updates
         self._known = known
+        self._repeated = RepeatedObjects()
         if known is not None:
             known.begin(gates)
         self._waiting: list[Draft] = []  # new objects in namespaces, whose limits and quotas may stand below them
@@ -149,7 +151,7 @@ class Reader:
 
     def _read_stream(self, source: Source, stream: BinaryIO) -> None:
         count = ContentCount()
-        for document in read_documents(stream, source.name):
+        for document in read_documents(stream, source.name, shares=True):
             if isinstance(document, Document):
                 count.objects += 1
                 self._draft(document)
@@ -325,7 +327,8 @@ class Reader:
             check_types(raw, kind)
             return admit_as_is(registry, kind, raw)
         if self._known is None:
-            return admit_as_is(registry, kind, raw)
+            repeats = draft.document.repeats if raw is draft.document.raw else None
+            return self._repeated.admitted(kind, repeats, lambda: admit_as_is(registry, kind, raw))
         return self._known.admitted(kind.name, raw, lambda: admit_as_is(registry, kind, raw))
 
     def _update(self, draft: Draft, old: Item, registry: InventoryRegistry) -> Item:
