@@ -4,6 +4,7 @@ A trial puts pods and nodes into the columns, or takes them out, and undoes it i
 scheduler's own plugins would put them. Kubernetes: Cluster Autoscaler's ClusterSnapshot, Karpenter's cluster state.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -72,6 +73,8 @@ class Snapshot(Columns):
         self._pods = PodFeed(self.scheduler, Assumptions())
         self._changed: dict[Kind, dict[str, None]] = {kind: {} for kind in self.kinds}
         self._known: dict[Kind, dict[str, Object]] = {kind: {} for kind in self.kinds}
+        self._versions: Counter[str] = Counter()  # of the pods on each node
+        self._epoch = 0  # grows when all records are others
         #: Pods without a node of which the scheduler has said that they fit nowhere, by key.
         self.waiting: dict[str, PodRecord] = {}
         #: Pods that are only imagined, for which room is kept.
@@ -109,6 +112,7 @@ class Snapshot(Columns):
         shapes = len(self.cluster.shapes)
         self._pods.tidy()
         if len(self.cluster.shapes) < shapes:  # of those that are left out, waiting pods may have had one
+            self._epoch += 1
             for records in (self.waiting, self.held):
                 for key, record in records.items():
                     records[key] = self.cluster.record(key, record.pod)
@@ -121,6 +125,9 @@ class Snapshot(Columns):
 
     def _pod_changed(self, key: str, old: Object | None, new: Object | None, now: float) -> None:
         pod: Pod | None = new.view if new is not None else None
+        for view in (old.view if old is not None else None, pod):
+            if view is not None and view.spec.nodeName:
+                self._versions[view.spec.nodeName] += 1
         if old is not None and old.view.spec.nodeName and (pod is None or not pod.spec.nodeName):
             self._pods.pod_gone(key, old.view, now)
         if pod is not None and pod.spec.nodeName:
@@ -131,6 +138,10 @@ class Snapshot(Columns):
                 self.waiting[key] = self.cluster.record(key, pod)
         else:
             self.waiting.pop(key, None)
+
+    def version_of(self, node: str) -> tuple[int, int]:
+        """Return what changes whenever a pod on a node does."""
+        return self._epoch, self._versions[node]
 
     def records_on(self, node: str) -> list[PodRecord]:
         slot = self.cluster.nodes.slot_of.get(node)

@@ -59,6 +59,25 @@ class Blocked(msgspec.Struct, frozen=True):
     until: float = _FOREVER
 
 
+class PodsOnNode(msgspec.Struct, frozen=True, eq=False):
+    """What the pods of a node say of its disruption: which stay, what the others cost, and whether one objects."""
+
+    version: tuple[int, int]
+    staying: frozenset[str]
+    cost: float
+    objects: bool
+
+    @classmethod
+    def of(cls, version: tuple[int, int], records: Sequence[PodRecord], movable: Sequence[PodRecord]) -> "PodsOnNode":
+        objects = any(DO_NOT_DISRUPT in record.pod.metadata.annotations for record in records)
+        staying = {record.key for record in records} - {record.key for record in movable}
+        return cls(version, frozenset(staying), disruption_cost(movable), objects)
+
+    def movable(self, records: Sequence[PodRecord]) -> tuple[PodRecord, ...]:
+        """Return those of the node's pods that have to find another place."""
+        return tuple(record for record in records if record.key not in self.staying) if self.staying else tuple(records)
+
+
 def disruption_cost(records: Sequence[PodRecord]) -> float:
     return _NODE_COST + sum(max(0.0, eviction_cost(record.pod)) for record in records)
 

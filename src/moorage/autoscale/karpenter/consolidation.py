@@ -55,6 +55,9 @@ class NotPossible(msgspec.Struct, frozen=True):
     reason: str
 
 
+_TOO_MUCH = NotPossible("not all pods would schedule on other nodes and a new one")
+
+
 class Totals(msgspec.Struct, frozen=True):
     """What all nodes of a NodePool cost an hour, and what it would cost to disrupt them."""
 
@@ -81,7 +84,7 @@ class Consolidator:
         self._growths, self._totals, self._spot_to_spot = growths, totals, spot_to_spot
         labels = [kind.template.capacity_type for kind in kinds.kinds]
         self._spot = np.array([label == SPOT for label in labels], np.bool_)
-        self._fits: dict[int, Amounts] = {}
+        self._fits: dict[int, tuple[Amounts, int]] = {}
         self._held = held or {}
         self._on_demand = np.array([label == ON_DEMAND for label in labels], np.bool_)
 
@@ -91,7 +94,8 @@ class Consolidator:
         best: Command | None = None
         while lowest <= highest:
             middle = (lowest + highest) // 2
-            found = self.compute(candidates[: middle + 1])
+            first = candidates[: middle + 1]
+            found = _TOO_MUCH if self._needs_too_much(first) else self.compute(first)
             if isinstance(found, Command) and self._is_approved(found):
                 best, lowest = found, middle + 1
             else:
@@ -142,14 +146,49 @@ class Consolidator:
         slots = [self._snapshot.cluster.nodes.slot_of[candidate.name] for candidate in candidates]
         price = sum(candidate.price for candidate in candidates)
         for number, count in asked.items():
-            fits = self._fits.get(number)
-            if fits is None:
-                fits = self._fits[number] = self._room_for(first[number])
-            if count > int(fits.sum()) - int(fits[slots].sum()):
+            known = self._fits.get(number)
+            if known is None:
+                fits = self._room_for(first[number])
+                known = self._fits[number] = fits, int(fits.sum())
+            fits, total = known
+            if count > total - int(fits[slots[0]] if len(slots) == 1 else fits[slots].sum()):
                 mask = self._cheaper(self._kinds.answer(first[number]).accepted, price)
                 if not mask.any():
                     return "Can't replace with a cheaper node"
         return ""
+
+    def _needs_too_much(self, candidates: Sequence[Candidate]) -> bool:
+        """Return whether the pods of these nodes need more than the others and one cheaper node have together.
+
+        Only nodes count that have room for one of the pods at least. To place the pods would end the same way.
+        """
+        nodes = self._snapshot.cluster.nodes
+        needs = Counter(record.shape for candidate in candidates for record in candidate.records)
+        distinct = {tuple(sorted(shape.requests.items())): dict(shape.requests) for shape in needs}
+        totals = Counter[str]({PODS: needs.total()})
+        for shape, number in needs.items():
+            for name, amount in shape.requests.items():
+                if name != PODS:
+                    totals[name] += amount * number
+        takes = np.zeros(len(nodes.free(PODS)), np.bool_)
+        for requests in distinct.values():
+            fits = nodes.free(PODS) > 0
+            for name, amount in requests.items():
+                if amount:
+                    fits = fits & (nodes.free(name) >= amount)
+            takes |= fits
+        takes[[nodes.slot_of[candidate.name] for candidate in candidates]] = False
+        cheaper = self._kinds.prices < sum(candidate.price for candidate in candidates) - _SAVINGS
+        for name, total in totals.items():
+            left = total - int(nodes.free(name)[takes].sum())
+            if left > 0 and left > self._largest_room(name, cheaper):
+                return True
+        return False
+
+    def _largest_room(self, name: str, kinds: Mask) -> int:
+        if name not in self._kinds.resources or not kinds.any():
+            return 0
+        return int(self._kinds.room[kinds, self._kinds.resources.index(name)].max())
 
     def _room_for(self, record: PodRecord) -> Amounts:
         """Return for each slot how many pods like one it has room for, none where the scheduler refuses it."""

@@ -14,9 +14,9 @@ from moorage.autoscale.karpenter.budgets import EMPTY, UNDERUTILIZED, allowed_di
 from moorage.autoscale.karpenter.buffers import BuffersOfKarpenter
 from moorage.autoscale.karpenter.candidates import (
     Candidate,
+    PodsOnNode,
     blocked_by_node,
     blocked_by_pods,
-    disruption_cost,
 )
 from moorage.autoscale.karpenter.claims import ClaimPlan, PlannedClaim
 from moorage.autoscale.karpenter.consolidation import Command, Consolidator, Totals
@@ -81,6 +81,7 @@ class KarpenterController(NodeAutoscaler):
         self._is_following = False
         #: Nodes that could not go, one by one and together, and how much room there was then.
         self._failed: dict[str, int] = {}
+        self._known_pods: dict[str, PodsOnNode] = {}
         self._failed_together: tuple[int, frozenset[str]] = (-1, frozenset())
         #: When buffers are looked at next, and the nodes on which their pods were when they were looked at last.
         self._buffers_due = float("-inf")
@@ -302,15 +303,15 @@ class KarpenterController(NodeAutoscaler):
     def _candidates(self, world: World, now: float) -> tuple[list[Candidate], dict[str, Totals]]:
         """Return the nodes that may be disrupted now, those first of which most is saved; and what all cost."""
         budgets = BudgetCounts(one.view for one in world.all(KINDS.POD_DISRUPTION_BUDGET))
+        has_budgets = world.count(KINDS.POD_DISRUPTION_BUDGET) > 0
         candidates: list[Candidate] = []
         prices: dict[str, float] = {}
         costs: dict[str, float] = {}
         for found, pool in self.ready_nodes(world):
-            records = self.snapshot.records_on(found.name)
-            movable = self.movable(records)
-            cost, kind = disruption_cost(movable), self.nodes.kind_of(found.view)
-            disruption = pool.disruption or _NO_DISRUPTION
-            candidate = Candidate(found, pool, disruption, kind, tuple(movable), cost)
+            records, kind = self.snapshot.records_on(found.name), self.nodes.kind_of(found.view)
+            pods = self._pods_on(found.name, records)
+            cost, disruption = pods.cost, pool.disruption or _NO_DISRUPTION
+            candidate = Candidate(found, pool, disruption, kind, pods.movable(records), cost)
             prices[pool.name] = prices.get(pool.name, 0.0) + candidate.price
             costs[pool.name] = costs.get(pool.name, 0.0) + cost
             if pool.replicas is not None or disruption.after_seconds is None:
@@ -319,13 +320,22 @@ class KarpenterController(NodeAutoscaler):
             if begins > now:
                 self._look_again = min(self._look_again, begins)
                 continue
-            blocked = blocked_by_node(found) or blocked_by_pods(records, budgets, now)
+            blocked = blocked_by_node(found)
+            if blocked is None and (pods.objects or has_budgets):
+                blocked = blocked_by_pods(records, budgets, now)
             if blocked is not None:
                 self._look_again = min(self._look_again, blocked.until)
                 continue
             candidates.append(candidate)
         candidates.sort(key=lambda one: (-one.savings_ratio, one.name))
         return candidates, {name: Totals(price, costs[name]) for name, price in prices.items()}
+
+    def _pods_on(self, node: str, records: list[PodRecord]) -> PodsOnNode:
+        """Return what the pods of a node say, which is found out once until one of them changes."""
+        version, known = self.snapshot.version_of(node), self._known_pods.get(node)
+        if known is None or known.version != version:
+            known = self._known_pods[node] = PodsOnNode.of(version, records, self.movable(records))
+        return known
 
     def _quiet_since(self, node: Object) -> float:
         created = seconds_of(node.view.metadata.creationTimestamp) or 0.0
@@ -368,7 +378,7 @@ class KarpenterController(NodeAutoscaler):
                 reason += f" by {replaced_by[0]} ({command.replacement.template.name})"
             if command.savings:
                 reason += f", saves {command.savings:.4g}/h"
-            pods = [record.key for record in candidate.records]
+            pods = sorted(record.key for record in candidate.records)  # whatever was tried with them before
             self.leave(candidate.node, now, reason, actions, pods, replaced_by)
             text = f"Disrupting Node: {pending.reason}"
             actions.append(note(candidate.node, "DisruptionTerminating", text))
