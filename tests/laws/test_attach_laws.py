@@ -91,6 +91,21 @@ _PODS = st.builds(
     st.lists(_TERMS, max_size=2, unique_by=str),
     st.lists(st.builds(lambda it: {"weight": 3, "preference": it}, _TERMS), max_size=1),
 )
+#: Pods that ask questions, which match labels answer.
+_ASKING = st.builds(
+    lambda tolerations: pod(*tolerations),
+    st.lists(
+        st.builds(
+            toleration,
+            st.just("CEL"),
+            st.sampled_from(_EXPRESSIONS),
+            st.sampled_from((_SLA, "example.com/driver")),
+            st.sampled_from(("NoSchedule", "NoExecute")),
+        ),
+        min_size=1,
+        max_size=2,
+    ),
+)
 #: Comparisons of several keys, each for two effects: their product is often more than 64 terms.
 _CROWDED = st.builds(
     lambda tolerations, required: pod(*tolerations, required=required or None),
@@ -326,7 +341,7 @@ def test_match_labels_that_outlive_the_taints_are_noticed() -> None:
     def lasting(node: Raw, old: Raw | None) -> dict[str, str]:
         return mirrored(node, node)
 
-    assert_notices(placement_law(mirror=lasting))
+    assert_notices(placement_law(mirror=lasting, pods=_ASKING))
 
 
 def test_match_labels_that_outlive_taints_with_the_prefix_of_kubernetes_are_noticed() -> None:
@@ -336,7 +351,7 @@ def test_match_labels_that_outlive_taints_with_the_prefix_of_kubernetes_are_noti
     def lasting(node: Raw, old: Raw | None) -> dict[str, str]:
         return mirrored(node, node if old is not None and shown(old) == shown(node) else old)
 
-    assert_notices(placement_law(mirror=lasting))
+    assert_notices(placement_law(mirror=lasting, pods=_ASKING))
 
 
 def test_affinity_that_forgets_a_requirement_is_noticed() -> None:

@@ -19,6 +19,8 @@ from moorage.plan.difference.difference import Difference, happens_anyway
 from moorage.plan.outcome import Outcome
 from moorage.plan.what_if import Changes
 
+pytestmark = pytest.mark.usefixtures("_gives_up_early")
+
 GATES = {"AllAlpha": True, "AllBeta": True}
 SIDE = "side"
 _BESIDE = {"nodeSelector": {SIDE: "b"}}

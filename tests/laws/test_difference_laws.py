@@ -28,6 +28,8 @@ from moorage.plan.simulation import drain
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.what_if import Changes
 
+pytestmark = pytest.mark.usefixtures("_gives_up_early")
+
 GATES = {"AllAlpha": True, "AllBeta": True}
 Scene = tuple[list[Raw], Changes, list[Raw]]
 

@@ -18,6 +18,8 @@ from moorage.dashboard.questions.tipping import answer, levers, rehearsals, word
 from moorage.plan.simulation.forked import in_fork
 from moorage.plan.values.turning_values import TurningValues
 
+pytestmark = pytest.mark.usefixtures("_gives_up_early")
+
 GATES = {"AllAlpha": True, "AllBeta": True}
 NUMBER = "risk"
 #: Values on both sides of everything that the clusters' pods name.

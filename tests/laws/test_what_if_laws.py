@@ -31,6 +31,8 @@ from moorage.plan.simulation.pod_deletions import PodDeletions
 from moorage.plan.simulation.simulation import Simulation
 from moorage.plan.what_if import Changes
 
+pytestmark = pytest.mark.usefixtures("_gives_up_early")
+
 GATES = {"AllAlpha": True, "AllBeta": True}
 Scene = tuple[list[Raw], Changes]
 
