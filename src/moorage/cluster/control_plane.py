@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import random
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -41,7 +41,6 @@ from moorage.model.gate_skew import Skew, known_values, skews
 from moorage.model.gates import Component, GateSet
 from moorage.model.kinds import KINDS
 from moorage.model.well_known.annotations import DEFAULT_STORAGE_CLASS
-from moorage.plan.autoscaling.attached import Autoscaling
 from moorage.run.devices.spec import DeviceSet
 from moorage.run.kubelets import Kubelets
 from moorage.schedule.config.configured_scheduler import Configuration
@@ -54,6 +53,9 @@ from moorage.store.etcd.settings import EtcdSettings
 from moorage.telemetry.logs import get_logger
 from moorage.telemetry.metrics import Metrics, add_feature_metrics
 from moorage.telemetry.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from moorage.plan.autoscaling.attached import Autoscaling
 
 _LOG = get_logger("up")
 _PUBLISHING_SECONDS = 30.0
@@ -116,7 +118,7 @@ class Settings(msgspec.Struct, frozen=True):
     #: The file that audit events are written to, `-` for standard output.
     audit_log_path: str = ""
     #: The node autoscaler, with its pools and options.
-    autoscaling: Autoscaling | None = None
+    autoscaling: "Autoscaling | None" = None
 
 
 class AdmissionNeeds(NamedTuple):
