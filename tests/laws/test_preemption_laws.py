@@ -1,25 +1,33 @@
 """Preemption on random clusters: nobody as important is evicted, nobody in vain, and looking leaves no trace."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
-from tests.laws.random_clusters import Raw, Scene, build, change, scenes
+from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices, examples
+from tests.laws.random_clusters import Raw, Scene, build, change, random_pod, scenes
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.priority_levels import PriorityLevels
 from moorage.model.gates import gates_from
 from moorage.model.schema.conversion import convert_view
+from moorage.model.types.node import Node
 from moorage.model.types.pod import Pod
 from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.candidates import NO_SLOT, Candidates
-from moorage.schedule.config.default_profile import default_profile
+from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
+from moorage.schedule.cycle import NoNode, Scheduler
+from moorage.schedule.diagnosis import Diagnoses, _Tally, diagnose
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.nominations import NominatedPods
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
-from moorage.schedule.preemption.victim_table import DisruptionBudgets, Selection, VictimTable, select_victims
+from moorage.schedule.preemption.victim_table import VictimTable
+from moorage.schedule.preemption.victims import Outcome, Selection, select_by_counting, select_by_trying
 
 GATES = gates_from({"AllAlpha": True})
 Preempt = Callable[[Candidates, DisruptionBudgets], PreemptionResult]
@@ -146,7 +154,7 @@ def _naive(candidates: Candidates, budgets: DisruptionBudgets) -> Any:
         )
         lower = any(r.priority < candidates.shape.priority for r in cluster.pods_on[slot].values())
         if candidates.is_considered(slot) and first is not None and first.code == "Unschedulable" and lower:
-            result = select_victims(candidates, slot, budgets)
+            result = select_by_trying(candidates, slot, budgets)
             if isinstance(result, Selection) and result.victims:
                 found.append(result)
     return _of(min(found, key=lambda s: _price(s, cluster), default=None))
@@ -199,3 +207,158 @@ def test_table() -> None:
 def test_a_table_that_is_not_kept_up_to_date_is_noticed() -> None:
     kept: dict[VictimTable, Selection | None] = {}
     assert_notices(partial(law_table, lambda table: kept.setdefault(table, table.cheapest()), UNTIL_NOTICED))
+
+
+# -- counting ---------------------------------------------------------------------------------------------------------
+
+Count = Callable[[Candidates, int, DisruptionBudgets], Outcome | None]
+_PROFILE = default_profile(GATES)
+_MANY = settings(LAW_SETTINGS, max_examples=examples(300))
+
+
+def _crowded(scene: Scene, seed: int) -> tuple[Scheduler, Candidates]:
+    """A scheduler with pods everywhere, some of them nominated, and what it keeps of a pod that is plain most often."""
+    random = Random(seed)
+    _with_priorities(scene, seed)
+    plain = random.random() < 0.7
+    for raw in [scene.pod, *(raw for _, raw in scene.pods)] if plain else ():
+        for field in ("affinity", "topologySpreadConstraints"):
+            raw["spec"].pop(field, None)
+    if plain:
+        scene.pod["spec"]["volumes"] = []
+        scene.pod["spec"]["containers"][0].update(ports=[])
+    cluster = build(scene)
+    scheduler = Scheduler({DEFAULT_SCHEDULER: _PROFILE}, cluster)
+    slots = sorted(cluster.nodes.slot_of.values())
+    for index in range(random.randint(0, 2)):
+        raw = random_pod(random, f"nominee{index}")
+        raw["spec"]["priority"] = random.choice([0, 50, 60])
+        record = cluster.record(f"default/nominee{index}", convert_view(raw, Pod))
+        scheduler.nominations.add(record, random.choice(slots))
+    shape = cluster.shape_of(convert_view(scene.pod, Pod))
+    return scheduler, scheduler.engines[DEFAULT_SCHEDULER].candidates(shape)
+
+
+def law_counting(count: Count) -> Callable[[], None]:
+    """Where victims are counted, they are those that one finds by taking pods off the node and putting them back."""
+
+    @_MANY
+    @given(scenes(), st.integers(0, 2**16))
+    def law(scene: Scene, seed: int) -> None:
+        scheduler, candidates = _crowded(scene, seed)
+        candidates.refresh()
+        budgets = _budgets(seed)
+        for slot, _ in scheduler.cluster.nodes:
+            counted = count(candidates, slot, budgets)
+            if counted is not None:
+                assert _outcome(counted) == _outcome(select_by_trying(candidates, slot, budgets))
+                COUNTED[isinstance(counted, Selection)] += 1
+
+    return law
+
+
+COUNTED: Counter[bool] = Counter()
+
+
+def _outcome(outcome: Outcome) -> Any:
+    return _of(outcome) if isinstance(outcome, Selection) else outcome
+
+
+def test_counted_victims() -> None:
+    COUNTED.clear()
+    law_counting(select_by_counting)()
+    assert min(COUNTED[True], COUNTED[False]) > 10  # nodes where it was found by counting
+
+
+def test_victims_counted_without_nominated_pods_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(candidates: Candidates, slot: int, budgets: DisruptionBudgets) -> Outcome | None:
+        with monkeypatch.context() as patch:
+            patch.setattr(NominatedPods, "awaited", lambda *_: [])
+            return select_by_counting(candidates, slot, budgets)
+
+    assert_notices(law_counting(careless))
+
+
+def test_victims_counted_without_budgets_are_noticed() -> None:
+    assert_notices(law_counting(lambda candidates, slot, _: select_by_counting(candidates, slot, DisruptionBudgets())))
+
+
+# -- why there is no node ---------------------------------------------------------------------------------------------
+
+
+def law_tally() -> Callable[[], None]:
+    """Reasons that are kept up to date where nodes changed are those that one counts on all nodes."""
+
+    @LAW_SETTINGS
+    @given(scenes(), st.integers(0, 2**16))
+    def law(scene: Scene, seed: int) -> None:
+        scheduler, candidates = _crowded(scene, seed)
+        diagnoses, random = Diagnoses(), Random(seed)
+        for _ in range(5):
+            candidates.best()
+            assert diagnoses.of(candidates) == diagnose(candidates)
+            placed = sorted(scheduler.cluster.pods.values(), key=lambda record: record.key)
+            slots = sorted(scheduler.cluster.nodes.slot_of.values())
+            if random.random() < 0.2:
+                change(scheduler.cluster, scene)
+            elif placed and random.random() < 0.5:
+                scheduler.cluster.remove_pod(random.choice(placed))
+            else:
+                raw = random_pod(random, f"new{random.random()}")
+                record = scheduler.cluster.record(f"default/{raw['metadata']['name']}", convert_view(raw, Pod))
+                scheduler.cluster.add_pod(record, random.choice(slots))
+
+    return law
+
+
+def test_tallied_reasons() -> None:
+    law_tally()()
+
+
+def test_reasons_that_are_kept_too_long_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Tally, "_judge", lambda *_: None)
+    assert_notices(law_tally())
+
+
+# -- how much work it is ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nodes", [20, 200])
+def test_a_preemptor_looks_at_few_nodes(nodes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each preemptor evaluates the node that changed and the cheapest one, however many nodes there are."""
+    cluster = Cluster()
+    scheduler = Scheduler({DEFAULT_SCHEDULER: _PROFILE}, cluster)
+
+    def pod(name: str, priority: int, cpu: str) -> Raw:
+        container = {"name": "c", "resources": {"requests": {"cpu": cpu}}}
+        return {"metadata": {"name": name}, "spec": {"priority": priority, "containers": [container]}}
+
+    for number in range(nodes):
+        status = {"allocatable": {"cpu": "4", "pods": "110"}}
+        slot = scheduler.node_added(convert_view({"metadata": {"name": f"n{number}"}, "status": status}, Node), 0.0)
+        for index in range(4):
+            name = f"low-{number}-{index}"
+            cluster.add_pod(cluster.record(f"default/{name}", convert_view(pod(name, 1, "900m"), Pod)), slot)
+    runs, judged = [0], [0]
+    evaluate, judge = VictimTable._evaluate, _Tally._judge
+
+    def counted(table: VictimTable, slot: int) -> None:
+        runs[0] += 1
+        evaluate(table, slot)
+
+    def judged_one(tally: _Tally, candidates: Candidates, slot: int) -> None:
+        judged[0] += 1
+        judge(tally, candidates, slot)
+
+    monkeypatch.setattr(VictimTable, "_evaluate", counted)
+    monkeypatch.setattr(_Tally, "_judge", judged_one)
+    for number in range(10):
+        record = cluster.record(f"default/high-{number}", convert_view(pod(f"high-{number}", 10, "3"), Pod))
+        scheduler.add(record, 0.0)
+        action = scheduler.step(0.0)
+        assert isinstance(action, NoNode)
+        assert len(action.victims) == 3
+        for victim in action.victims:
+            scheduler.pod_gone(victim.key, 0.0)
+    assert runs[0] <= 20
+    assert judged[0] <= 20

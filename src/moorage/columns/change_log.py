@@ -9,10 +9,11 @@ _LIMIT = 1 << 16
 class ChangeLog(Generic[T]):
     """The slots, or names, that changed. A reader keeps a position and asks what came after it."""
 
-    __slots__ = ("_base", "_changed", "position")
+    __slots__ = ("_base", "_changed", "is_trial", "position")
 
     def __init__(self) -> None:
         self.position = 0
+        self.is_trial = False  # whether what is logged now is about to be undone
         self._base = 0
         self._changed: list[T] = []
 

@@ -9,7 +9,6 @@ Kubernetes: schedule_one.go and eventhandlers.go. Differs: every node is conside
 from collections.abc import Callable, Collection, Mapping
 
 import msgspec
-import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
 from moorage.columns.shape import Shape
@@ -19,15 +18,15 @@ from moorage.model.types.pod import Pod, PodCondition
 from moorage.schedule.candidates import NO_SLOT, Candidates, Engine
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.diagnosis import NO_NODES as NO_NODES_TEXT
-from moorage.schedule.diagnosis import Diagnoses, event_note, first_refusals
+from moorage.schedule.diagnosis import Diagnoses, event_note
 from moorage.schedule.framework.events import Event, EventKind, node_events, pod_events
 from moorage.schedule.framework.plugin import PostFilterResult, Profile
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.taint_toleration import TaintToleration
 from moorage.schedule.pod_queue import Backoff, SchedulingQueue
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
-from moorage.schedule.preemption.victim_table import DisruptionBudgets
 from moorage.schedule.waiting_pods import NO_NODES, QueuedPod, RequeueTable
 
 FAILED_SCHEDULING = "FailedScheduling"
@@ -234,13 +233,7 @@ class Scheduler:
         self, candidates: Candidates, outcome: PreemptionResult, undone: PostFilterResult | None = None
     ) -> tuple[str, frozenset[str]]:
         diagnosis = self._diagnoses.of(candidates)
-        rejected_by = diagnosis.rejected_by
-        if NominatedPods.name in rejected_by:
-            for item, refused in first_refusals(candidates):
-                if isinstance(item.plugin, NominatedPods):
-                    slots = np.flatnonzero(refused)
-                    rejected_by |= item.plugin.rejecting(item.prepared.want, self.cluster, slots)
-        return diagnosis.text(_preemption_half(undone, outcome)), rejected_by
+        return diagnosis.text(_preemption_half(undone, outcome)), diagnosis.rejected_by
 
     def why_not(self, record: PodRecord) -> str:
         """Return the FailedScheduling text for a pod without a feasible node; nothing changes."""

@@ -97,6 +97,13 @@ class Prepared(msgspec.Struct, frozen=True):
     only_nodes: frozenset[str] | None = None
 
 
+class ReasonCodes(NamedTuple):
+    """Codes of refused slots, and the reasons that a refusal with each code has."""
+
+    codes: NDArray[np.int64]
+    reasons: Sequence[tuple[str, ...]]
+
+
 class PostFilterResult(msgspec.Struct, frozen=True):
     """What a plugin says about a pod without a node, and the ResourceClaim to deallocate or delete, if any."""
 
@@ -200,6 +207,16 @@ class Plugin(Generic[Want]):
             if verdict is not None:
                 counted.update(verdict.reasons)
         return counted
+
+    def reason_codes(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> ReasonCodes | None:
+        """Return a code per refused slot and the reasons of each code; None if that takes a look at every slot."""
+        if self.only_reason is None:
+            return None
+        return ReasonCodes(np.zeros(len(slots), np.int64), ((self.only_reason,),))
+
+    def rejecting(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> frozenset[str]:
+        """Return the names of the plugins whose events may help, given slots that are refused here."""
+        return frozenset({self.name})
 
     def unreadable(self, want: Want, cluster: Cluster) -> Sequence[UnreadableOn]:
         """Return values that could not be compared when nodes were filtered: not all if there are very many."""

@@ -20,14 +20,25 @@ from moorage.columns.shape import Shape
 from moorage.columns.slots import SlotArray
 from moorage.match.comparison import amount_gap
 from moorage.match.devices.extended_resources import classes_by_resource
-from moorage.model.go.integers import divide64, wrap64
+from moorage.model.go.integers import INT64_MAX, divide64, wrap64
 from moorage.schedule.framework.events import Event, EventKind, on
-from moorage.schedule.framework.plugin import MAX_SCORE, ChosenSlots, Code, Mask, Plugin, Prepared, Scores, Verdict
+from moorage.schedule.framework.plugin import (
+    MAX_SCORE,
+    ChosenSlots,
+    Code,
+    Mask,
+    Plugin,
+    Prepared,
+    ReasonCodes,
+    Scores,
+    Verdict,
+)
 
 DEFAULT_WEIGHTS = ((CPU, 1), (MEMORY, 1))
 _TOO_MANY_PODS = "Too many pods"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _STATES_KEPT = 1 << 12
+_FEW_NEEDS = 8
 
 
 class Strategy(msgspec.Struct, frozen=True):
@@ -57,10 +68,10 @@ class ScoresByState:
         return score
 
 
-class _Want:
+class FitWant:
     """The requests in the order in which Kubernetes reports them, and what scoring adds to each node's use."""
 
-    __slots__ = ("backed", "needs", "room", "scored", "scores")
+    __slots__ = ("_reasons", "backed", "needs", "room", "scored", "scores")
 
     def __init__(
         self,
@@ -75,14 +86,31 @@ class _Want:
         self.scored = scored  # (resource, amount, weight)
         self.room = tuple((nodes.free_arrays[name], amount) for name, amount in ((PODS, 1), *needs))
         others = {CPU: cluster.non_zero_cpu_array, MEMORY: cluster.non_zero_memory_array}
+        self._reasons: list[tuple[str, ...]] = []
         self.scores = ScoresByState(
             array
             for name, _, _ in scored
             for array in (nodes.allocatable_arrays[name], others.get(name) or nodes.free_arrays[name])
         )
 
+    def suffices(self, left: Iterable[int]) -> bool:
+        """Return whether a node that has these amounts left of `room`, modulo 2⁶⁴, has enough."""
+        for amount, (_, value) in zip(left, self.room, strict=True):
+            if amount < value or amount > INT64_MAX:
+                wrapped = wrap64(amount)
+                if wrapped < value:
+                    return False
+        return True
 
-def _has_room(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+    def reasons_by_code(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """Return the texts whose bits a code has, for all codes."""
+        if not self._reasons:
+            numbers = range(1 << len(texts))
+            self._reasons = [tuple(text for bit, text in enumerate(texts) if code >> bit & 1) for code in numbers]
+        return self._reasons
+
+
+def _has_room(want: FitWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
     """Return whether the node is large enough when empty and has more of a needed resource than before."""
     has = amounts(event.new.status.allocatable)
     needs = [(name, value) for name, value in want.needs if name not in want.backed]
@@ -94,18 +122,18 @@ def _has_room(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool
     return any(has.get(name, 0) > had.get(name, 0) for name in (PODS, *(name for name, _ in want.needs)))
 
 
-def _gave_up_some(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+def _gave_up_some(want: FitWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
     """Return whether a pod on a node requests less of a needed resource."""
     before, after = pod_requests(event.old.spec), pod_requests(event.new.spec)
     return any(after.get(name, 0) < before.get(name, 0) for name, _ in want.needs)
 
 
-def _serves_some(want: _Want, shape: Shape, event: Event, cluster: Cluster) -> bool:
+def _serves_some(want: FitWant, shape: Shape, event: Event, cluster: Cluster) -> bool:
     """Return whether a class serves a needed resource now."""
     return any(name in shape.requests for name in classes_by_resource({event.new.metadata.name: event.new}))
 
 
-class NodeResourcesFit(Plugin[_Want]):
+class NodeResourcesFit(Plugin[FitWant]):
     """The NodeResourcesFit plugin. Extended resources that are `ignored` are not compared."""
 
     name = "NodeResourcesFit"
@@ -138,26 +166,26 @@ class NodeResourcesFit(Plugin[_Want]):
             (name, added.get(name, 0), weight) for name, weight in self._weights if name in _BASIC or added.get(name, 0)
         )
         backed = frozenset(name for facts in shape.devices for name, _ in facts.resources)
-        return Prepared(_Want(needs, scored, cluster, backed))
+        return Prepared(FitWant(needs, scored, cluster, backed))
 
     def _is_ignored(self, resource: str) -> bool:
         return resource in self._ignored or ("/" in resource and resource.split("/")[0] in self._ignored_groups)
 
     # -- filter -------------------------------------------------------------------------------------------------
 
-    def filter(self, want: _Want, cluster: Cluster) -> Mask:
+    def filter(self, want: FitWant, cluster: Cluster) -> Mask:
         mask: Mask = cluster.nodes.free(PODS) >= 1
         for resource, value in want.needs:
             mask &= self._suffices(want, cluster, resource, value)
         return mask
 
-    def _suffices(self, want: _Want, cluster: Cluster, resource: str, value: int) -> Mask:
+    def _suffices(self, want: FitWant, cluster: Cluster, resource: str, value: int) -> Mask:
         enough: Mask = cluster.nodes.free(resource) >= value
         if resource in want.backed:
             enough |= cluster.nodes.allocatable(resource) == 0
         return enough
 
-    def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+    def filter_slot(self, want: FitWant, cluster: Cluster, slot: int) -> bool:
         if want.backed:
             return self.explain(want, cluster, slot) is None
         for free, value in want.room:  # noqa: SIM110, a generator takes longer than the comparisons
@@ -165,7 +193,15 @@ class NodeResourcesFit(Plugin[_Want]):
                 return False
         return True
 
-    def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
+    def lacking(self, want: FitWant, free: Sequence[int]) -> tuple[str, ...]:
+        """Return the reasons of a node with these amounts left of `want.room`, modulo 2⁶⁴; empty if it has enough."""
+        return tuple(
+            _TOO_MANY_PODS if place == 0 else insufficient(want.needs[place - 1][0])
+            for place, (left, (_, value)) in enumerate(zip(free, want.room, strict=True))
+            if wrap64(left) < value
+        )
+
+    def explain(self, want: FitWant, cluster: Cluster, slot: int) -> Verdict | None:
         nodes = cluster.nodes
         reasons: list[str] = []
         details: list[str] = []
@@ -192,7 +228,7 @@ class NodeResourcesFit(Plugin[_Want]):
                 code = Code.UNRESOLVABLE
         return Verdict(code, tuple(reasons), tuple(details), tuple(gaps)) if reasons else None
 
-    def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
+    def reasons(self, want: FitWant, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         nodes = cluster.nodes
         counted = Counter({_TOO_MANY_PODS: int(np.count_nonzero(nodes.free(PODS)[slots] < 1))})
         for resource, value in want.needs:
@@ -200,7 +236,16 @@ class NodeResourcesFit(Plugin[_Want]):
             counted[insufficient(resource)] = int(np.count_nonzero(~enough[slots]))
         return +counted
 
-    def curable(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
+    def reason_codes(self, want: FitWant, cluster: Cluster, slots: ChosenSlots) -> ReasonCodes | None:
+        if len(want.needs) > _FEW_NEEDS:
+            return None
+        codes = (cluster.nodes.free(PODS)[slots] < 1).astype(np.int64)
+        for bit, (resource, value) in enumerate(want.needs, 1):
+            codes |= (~self._suffices(want, cluster, resource, value)[slots]).astype(np.int64) << bit
+        texts = (_TOO_MANY_PODS, *(insufficient(resource) for resource, _ in want.needs))
+        return ReasonCodes(codes, want.reasons_by_code(texts))
+
+    def curable(self, want: FitWant, cluster: Cluster, slots: ChosenSlots) -> Mask:
         mask: Mask = np.ones(len(slots), np.bool_)
         for resource, value in want.needs:
             capacity = cluster.nodes.allocatable(resource)[slots]
@@ -209,7 +254,7 @@ class NodeResourcesFit(Plugin[_Want]):
 
     # -- score --------------------------------------------------------------------------------------------------
 
-    def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
+    def score(self, want: FitWant, cluster: Cluster, feasible: Mask) -> Scores:
         nodes = cluster.nodes
         needs = []
         for resource, value, weight in want.scored:
@@ -223,7 +268,7 @@ class NodeResourcesFit(Plugin[_Want]):
             needs.append((used + value, capacity, weight))
         return weighted_every(self._strategy, needs) if needs else np.zeros(nodes.slots.capacity, np.int64)
 
-    def score_slot(self, want: _Want, cluster: Cluster, slot: int) -> int:
+    def score_slot(self, want: FitWant, cluster: Cluster, slot: int) -> int:
         state = want.scores.state(slot)
         score = want.scores.known.get(state)
         if score is None:

@@ -19,10 +19,10 @@ from moorage.columns.codes import Interner
 from moorage.columns.shape import Shape
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.events import EventKind, on
-from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, Verdict
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, ReasonCodes, Verdict
 from moorage.schedule.framework.wide import WidePlugin
 from moorage.schedule.local_answers import Filter
-from moorage.schedule.preemption.victim_table import glimpse
+from moorage.schedule.preemption.glimpse import glimpse
 
 _NONE: Mapping[str, PodRecord] = {}
 
@@ -111,9 +111,13 @@ class _Want(msgspec.Struct, eq=False):
     shape: Shape
     codes: NDArray[np.int64] = msgspec.field(default_factory=lambda: np.zeros(0, np.int64))
     objections: Interner[tuple[str, tuple[str, ...]] | None] = msgspec.field(default_factory=lambda: Interner(None))
-    refused: set[int] = msgspec.field(default_factory=set)  # the slots with an objection
+    refused: dict[int, tuple[str, Verdict]] = msgspec.field(default_factory=dict)  # the slots with an objection
     position: int = -1
     revision: Any = None
+    # The deciding filters when last looked at; of these, the others than this one, and the wide ones.
+    deciding: tuple[Filter, ...] = ()
+    others: tuple[Filter, ...] = ()
+    wide: tuple[Filter, ...] = ()
 
 
 class NominatedPods(Plugin[_Want]):
@@ -134,8 +138,8 @@ class NominatedPods(Plugin[_Want]):
         """Change with any slot: a wide plugin's answer for a nominated slot may depend on it."""
         if not self._nominations:
             return None
-        wide = [item for item in self._others(want.shape) if not item.plugin.local]
-        return [item.plugin.revision(item.prepared.want, cluster) for item in wide] or None
+        self._look_at_others(want)
+        return _revision(want, cluster)
 
     def filter(self, want: _Want, cluster: Cluster) -> Mask:
         self._catch_up(want, cluster)
@@ -143,11 +147,19 @@ class NominatedPods(Plugin[_Want]):
         return mask
 
     def filter_slot(self, want: _Want, cluster: Cluster, slot: int) -> bool:
-        return not self._nominations.at(slot) or self._objection(want.shape, cluster, slot) is None
+        return not self._nominations.at(slot) or self._objection_now(want, cluster, slot) is None
 
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
-        objection = self._objection(want.shape, cluster, slot)
+        objection = self._objection_now(want, cluster, slot) if self._nominations.at(slot) else None
         return objection[1] if objection is not None else None
+
+    def _objection_now(self, want: _Want, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
+        """Return the objection to a slot, which is kept unless pods are moved for a trial."""
+        if cluster.nodes.changes.is_trial:
+            self._look_at_others(want)
+            return self._objection(want, cluster, slot)
+        self._catch_up(want, cluster)
+        return want.refused.get(slot)
 
     def reasons(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Counter[str]:
         counted: Counter[str] = Counter()
@@ -156,9 +168,19 @@ class NominatedPods(Plugin[_Want]):
                 counted[reason] += nodes
         return counted
 
+    def reason_codes(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> ReasonCodes | None:
+        self._catch_up(want, cluster)
+        reasons = [() if objection is None else objection[1] for objection in want.objections.values]
+        return ReasonCodes(want.codes[slots], reasons)
+
     def rejecting(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> frozenset[str]:
-        """Return the plugins that object on slots that are refused here."""
-        return frozenset(name for (name, _), _ in self._objections(want, cluster, slots))
+        """Return also the plugins that object on slots that are refused here."""
+        return frozenset({self.name, *(name for (name, _), _ in self._objections(want, cluster, slots))})
+
+    def awaited(self, shape: Shape, slot: int) -> list[PodRecord]:
+        """Return the pods nominated for a slot for which a pod of this shape must leave room."""
+        nominated = self._nominations.at(slot).values()
+        return [record for record in nominated if record.priority >= shape.priority and record.slot < 0]
 
     def _objections(
         self, want: _Want, cluster: Cluster, slots: ChosenSlots
@@ -171,9 +193,13 @@ class NominatedPods(Plugin[_Want]):
 
     def _catch_up(self, want: _Want, cluster: Cluster) -> None:
         changes, capacity = cluster.nodes.changes, cluster.nodes.slots.capacity
-        revision = self.epoch(want, cluster)
-        changed = changes.since(want.position) if revision == want.revision else None
-        if changed is None or len(want.codes) != capacity:
+        self._look_at_others(want)
+        revision = _revision(want, cluster) if self._nominations else None
+        is_valid = revision == want.revision and len(want.codes) == capacity
+        if is_valid and changes.position == want.position:
+            return
+        changed = changes.since(want.position) if is_valid else None
+        if changed is None:
             want.codes = np.zeros(capacity, np.int64)
             changed = list(self._nominations.slots())
             want.refused.clear()
@@ -182,29 +208,40 @@ class NominatedPods(Plugin[_Want]):
         for slot in dict.fromkeys(changed) if nominated or want.refused else ():
             if slot not in nominated and slot not in want.refused:
                 continue
-            objection = self._objection(want.shape, cluster, slot)
-            code = 0 if objection is None else want.objections.intern((objection[0], objection[1].reasons))
-            want.codes[slot] = code
-            (want.refused.add if code else want.refused.discard)(slot)
-        want.position, want.revision = changes.position, self.epoch(want, cluster)
+            objection = self._objection(want, cluster, slot)
+            if objection is None:
+                want.codes[slot] = 0
+                want.refused.pop(slot, None)
+            else:
+                want.codes[slot] = want.objections.intern((objection[0], objection[1].reasons))
+                want.refused[slot] = objection
+        if want.wide and self._nominations:
+            revision = _revision(want, cluster)
+        want.position, want.revision = changes.position, revision
 
-    def _objection(self, shape: Shape, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
+    def _objection(self, want: _Want, cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:
         """Return the plugin that objects to the slot if the nominated pods ran there, and why."""
-        nominated = self._nominations.at(slot).values()
-        placed = [(record, slot) for record in nominated if record.priority >= shape.priority and record.slot < 0]
+        placed = [(record, slot) for record in self.awaited(want.shape, slot)]
         if not placed:
             return None
-        others = self._others(shape)
         as_if: AbstractContextManager[None] = cluster.as_if_placed(placed)
-        with glimpse(self._candidates_of(shape)), as_if:
-            objection = _first_objection(others, cluster, slot)
-        for item in others:
+        with glimpse(self._candidates_of(want.shape)), as_if:
+            objection = _first_objection(want.others, cluster, slot)
+        for item in want.wide:
             if isinstance(item.plugin, WidePlugin):
                 item.prepared.want.catch_up(cluster)  # it followed the pods there, and has to follow them back
         return objection
 
-    def _others(self, shape: Shape) -> list[Filter]:
-        return [item for item in self._candidates_of(shape).deciding if item.plugin is not self]
+    def _look_at_others(self, want: _Want) -> None:
+        deciding = self._candidates_of(want.shape).deciding
+        if deciding is not want.deciding:
+            want.deciding = deciding
+            want.others = tuple(item for item in deciding if item.plugin is not self)
+            want.wide = tuple(item for item in want.others if not item.plugin.local)
+
+
+def _revision(want: _Want, cluster: Cluster) -> list[Any] | None:
+    return [item.plugin.revision(item.prepared.want, cluster) for item in want.wide] or None
 
 
 def _first_objection(filters: Iterable[Filter], cluster: Cluster, slot: int) -> tuple[str, Verdict] | None:

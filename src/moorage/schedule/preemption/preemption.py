@@ -18,7 +18,9 @@ from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
 from moorage.schedule.framework.plugin import ChosenSlots, Code
-from moorage.schedule.preemption.victim_table import DisruptionBudgets, Selection, VictimTable
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.victim_table import VictimTable
+from moorage.schedule.preemption.victims import Selection
 
 NAME = "DefaultPreemption"
 NEVER = "not eligible due to preemptionPolicy=Never."

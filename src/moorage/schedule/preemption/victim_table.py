@@ -7,180 +7,31 @@ Kubernetes: DryRunPreemption, SelectVictimsOnNode and pickOneNodeForPreemption, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.columns.cluster import PodRecord
 from moorage.columns.priority_levels import PriorityLevels
 from moorage.columns.resources import PODS
-from moorage.match.label_selector import Selector, compile_label_selector
-from moorage.match.requirement import SelectorError
-from moorage.model.go.times import seconds_of
-from moorage.model.types.pod import Pod
-from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.diagnosis import first_refusals
 from moorage.schedule.framework.plugin import ChosenSlots, Code, Mask
 from moorage.schedule.framework.wide import too_many
 from moorage.schedule.plugins.node_resources_fit import NodeResourcesFit
-
-
-class _Budget(msgspec.Struct, frozen=True, eq=False):
-    """A budget and its compiled selector."""
-
-    budget: PodDisruptionBudget
-    selector: Selector
-
-    def is_spent_on(self, pod: Pod) -> bool:
-        """Return whether evicting the pod counts: not if it is among the status's disruptedPods."""
-        labels = pod.metadata.labels
-        return (
-            bool(labels)
-            and pod.metadata.namespace == self.budget.metadata.namespace
-            and self.selector.match(labels)
-            and pod.metadata.name not in self.budget.status.disruptedPods
-        )
-
-
-class DisruptionBudgets:
-    """All budgets. `generation` changes with any of them."""
-
-    def __init__(self, budgets: Iterable[PodDisruptionBudget] = ()) -> None:
-        self._budgets: dict[tuple[str, str], _Budget] = {}
-        self.generation = 0
-        for budget in budgets:
-            self.set(budget)
-
-    def set(self, budget: PodDisruptionBudget) -> None:
-        """Add or replace a budget. One whose selector is empty or malformed concerns no pod."""
-        key = (budget.metadata.namespace, budget.metadata.name)
-        self.remove(*key)
-        try:
-            selector = compile_label_selector(budget.spec.selector)
-        except SelectorError:
-            return
-        if not selector.everything and not selector.nothing:
-            self._budgets[key] = _Budget(budget, selector)
-
-    def remove(self, namespace: str, name: str) -> None:
-        self.generation += 1
-        self._budgets.pop((namespace, name), None)
-
-    def part(self, records: Sequence[PodRecord]) -> tuple[list[PodRecord], list[PodRecord]]:
-        """Split pods into those whose eviction, in this order, violates a budget, and the rest."""
-        if not self._budgets:
-            return [], list(records)
-        left = {budget: budget.budget.status.disruptionsAllowed for budget in self._budgets.values()}
-        violating: list[PodRecord] = []
-        others: list[PodRecord] = []
-        for record in records:
-            broken = False
-            for budget in left:
-                if budget.is_spent_on(record.pod):
-                    left[budget] -= 1
-                    broken |= left[budget] < 0
-            (violating if broken else others).append(record)
-        return violating, others
-
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
+from moorage.schedule.preemption.victims import Selection, can_count, select_victims
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_VICTIMS = "No preemption victims found for incoming pod"
 
 _UNHELPFUL, _NO_VICTIMS, _HOPELESS, _UNKNOWN, _REFUSED, _FOUND = range(6)
 _LARGE = 1 << 53
+_FEW_SLOTS = 8  # of which victims are found sooner than bounds
 _PRIORITY_OFFSET = 1 << 31  # makes every priority count, so that two victims always weigh more than one of their kind
-
-
-class Selection(msgspec.Struct, frozen=True):
-    """The victims on one node, most important first, and how many of them violate a budget."""
-
-    slot: int
-    victims: tuple[PodRecord, ...]
-    violations: int
-
-    @property
-    def highest_priority(self) -> int:
-        return self.victims[0].priority
-
-    @property
-    def earliest_start(self) -> float:
-        """Return when the longest running victim of the highest priority started."""
-        highest = self.highest_priority
-        return min(started_at(victim) for victim in self.victims if victim.priority == highest)
-
-
-def select_victims(candidates: Candidates, slot: int, budgets: DisruptionBudgets) -> Selection | tuple[str, ...]:
-    """Return the victims on a slot with pods of lower priority, or the reasons against it.
-
-    All pods of lower priority are removed; if the pod fits then, they are put back one by one, those whose eviction
-    violates a budget first, then the most important first, as long as the pod still fits. The others are the victims.
-    """
-    cluster = candidates.cluster
-    priority = candidates.shape.priority
-    lower = sorted((r for r in cluster.pods_on[slot].values() if r.priority < priority), key=importance)
-    violating, others = budgets.part(lower)
-    victims: list[PodRecord] = []
-    with glimpse(candidates):
-        for record in lower:
-            cluster.remove_pod(record)
-        away = dict.fromkeys(lower)
-        try:
-            if not _passes(candidates, slot):
-                verdict = candidates.refusal(slot)
-                return verdict.reasons if verdict is not None else ()
-            for record in (*violating, *others):
-                cluster.add_pod(record, slot)
-                if _passes(candidates, slot):
-                    del away[record]
-                else:
-                    cluster.remove_pod(record)
-                    victims.append(record)
-        finally:
-            for record in away:
-                cluster.add_pod(record, slot)
-    broken = len(frozenset(victims).intersection(violating))
-    return Selection(slot, tuple(sorted(victims, key=importance)), broken)
-
-
-def _passes(candidates: Candidates, slot: int) -> bool:
-    if candidates.rejection is not None:
-        return False
-    cluster = candidates.cluster
-    return all(item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in candidates.deciding)
-
-
-@contextmanager
-def glimpse(candidates: Candidates) -> Iterator[None]:
-    """Rewind the change log after a block that leaves the cluster as it was.
-
-    Only the deciding filters may be asked inside, and only about single slots. Wide ones among them follow the log
-    while they are asked, so with them it is not rewound.
-    """
-    changes = candidates.cluster.nodes.changes
-    position = changes.position
-    try:
-        yield
-    finally:
-        if all(item.plugin.local for item in candidates.deciding):
-            changes.rewind(position)
-
-
-def importance(record: PodRecord) -> tuple[int, float, str]:
-    """Return a key that sorts the most important pod first: by priority, then by the earliest start."""
-    return (-record.priority, started_at(record), record.key)
-
-
-def started_at(record: PodRecord) -> float:
-    """Return when a pod was started; infinity if it was not yet."""
-    seconds = seconds_of(record.pod.status.startTime)
-    return inf if seconds is None else seconds
 
 
 _Price = tuple[int, int, int, int, float]
@@ -275,6 +126,14 @@ class VictimTable:
             self._states[slot] = _REFUSED
             self._reasons[slot] = () if isinstance(result, Selection) else result
 
+    def _evaluate_if_any(self, slot: int) -> None:
+        """Evaluate a slot, unless no pod there is less important."""
+        priority = self._candidates.shape.priority
+        if any(record.shape.priority < priority for record in self._candidates.cluster.pods_on[slot].values()):
+            self._evaluate(slot)
+        else:
+            self._states[slot] = _NO_VICTIMS
+
     # -- why there is none ----------------------------------------------------------------------------------------
 
     def reasons(self) -> Counter[str]:
@@ -314,7 +173,12 @@ class VictimTable:
         if too_many(len(slots), nodes.slots.capacity):
             self._assess(slots[self._all_curable()[slots]])
         else:
-            self._assess(np.array([slot for slot in slots.tolist() if self._is_curable(slot)], np.int64))
+            curable = [slot for slot in slots.tolist() if self._is_curable(slot)]
+            if len(curable) <= _FEW_SLOTS and can_count(self._candidates):
+                for slot in curable:
+                    self._evaluate_if_any(slot)
+            elif curable:
+                self._assess(np.array(curable, np.int64))
         self._settle()
 
     def _settle(self) -> None:
@@ -412,8 +276,13 @@ class VictimTable:
         candidates = self._candidates
         if candidates.rejection is None and not candidates.is_considered(slot):
             return False
-        verdict = candidates.refusal(slot)
-        return verdict is not None and verdict.code is Code.UNSCHEDULABLE
+        if candidates.rejection is not None:
+            return candidates.rejection[1].code is Code.UNSCHEDULABLE
+        for item in candidates.deciding:
+            if not item.plugin.filter_slot(item.prepared.want, candidates.cluster, slot):
+                chosen = np.array([slot], np.int64)
+                return bool(item.plugin.curable(item.prepared.want, candidates.cluster, chosen)[0])
+        return False
 
 
 def _price(selection: Selection) -> _Price:

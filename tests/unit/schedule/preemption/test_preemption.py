@@ -13,8 +13,8 @@ from moorage.model.types.policy import PodDisruptionBudget
 from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.config.default_profile import default_profile
 from moorage.schedule.config.plugin_args import DefaultPreemptionArgs
+from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
-from moorage.schedule.preemption.victim_table import DisruptionBudgets
 
 
 def put(cluster: Cluster, on: str, name: str, priority: int = 0, cpu: str = "1", **more: Any) -> None:
