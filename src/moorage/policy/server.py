@@ -14,6 +14,7 @@ import msgspec
 from moorage.admit.extension.extended_request import ExtendedRequest
 from moorage.admit.extension.remarks import Remarks
 from moorage.admit.objects_world import SYSTEM_NAMESPACES
+from moorage.lint.facts.served_kinds import version_of_kind
 from moorage.model.api_error import ApiError
 from moorage.model.gates import GateSet
 from moorage.model.kinds import Kind
@@ -239,7 +240,9 @@ class _Server:
             if (kind.api_version, kind.name) == (raw.get("apiVersion"), raw.get("kind")):
                 return kind
         what = f"{raw.get('kind')} in {raw.get('apiVersion')}"
-        raise UnreadableCases(f"{place}: {what} is not served; a custom kind needs its CustomResourceDefinition")
+        known = version_of_kind(str(raw.get("kind")))
+        hint = f"write apiVersion: {known}" if known else "a custom kind needs its CustomResourceDefinition"
+        raise UnreadableCases(f"{place}: {what} is not served; {hint}")
 
 
 def _check_same(new: Raw, old: Raw, new_kind: Kind, old_kind: Kind, place: str) -> None:
