@@ -26,6 +26,35 @@ KINDS = {
     "Deployment": ("apps", "deployments", "/spec/template/spec/tolerations/0/operator", ("Exists", "Foo", "Gt")),
     "ConfigMap": ("", "configmaps", "/metadata/labels/a", ("fine", "not fine!", "-")),
     "Service": ("", "services", "/spec/ports/0/protocol", ("TCP", "tcp", "FOO")),
+    "Limit": ("law.example.com", "limits", "/spec/level", ("low", "high?", "")),
+}
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "limits.law.example.com"},
+    "spec": {
+        "group": "law.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "limits", "singular": "limit", "kind": "Limit", "listKind": "LimitList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {"level": {"type": "string", "pattern": "^[a-z]+$"}},
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
 }
 VALUES = st.sampled_from(sorted(KINDS)).flatmap(lambda kind: st.tuples(st.just(kind), st.sampled_from(KINDS[kind][3])))
 
@@ -35,6 +64,8 @@ def made(kind: str, name: str, value: str) -> Raw:
     raw: Raw = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
     if kind == "Pod":
         return raw | {"spec": spec}
+    if kind == "Limit":
+        return raw | {"apiVersion": "law.example.com/v1", "spec": {"level": value}}
     if kind == "ConfigMap":
         return raw | {"metadata": {"name": name, "labels": {"a": value}}}
     if kind == "Service":
@@ -103,7 +134,8 @@ def lint_law(often: settings) -> Callable[[], None]:
         values: list[tuple[str, str]], set_: list[tuple[str, str]], refused: list[tuple[str, str]], random: Random
     ) -> None:
         objects = [made(kind, f"x{number}", value) for number, (kind, value) in enumerate(values)]
-        policies = [one for number, (of, value) in enumerate(set_) for one in changing(number, of, value)]
+        policies = [DEFINITION]
+        policies += [one for number, (of, value) in enumerate(set_) for one in changing(number, of, value)]
         policies += [one for of, value in refused for one in refusing(9, of, value)]
         documents = [*objects, *policies]
         random.shuffle(documents)

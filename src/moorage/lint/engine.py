@@ -276,9 +276,10 @@ class Linter:
             served = [one.kind.api_version for one in versions.values() if one.served]
             complaints = [unserved_version(document, served)]
         else:
-            complaints = list(check_custom_object(document, defined, self._gates, strict=self._strict))
-            if not any(complaint.rule == "rejected" for complaint in complaints):
-                complaints += self._admission.add_custom(document, defined.kind, lines)
+            checked = check_custom_object(document, defined, self._gates, strict=self._strict)
+            complaints = checked.complaints
+            if checked.decoded is not None:
+                complaints += self._admission.add_custom(document, checked.decoded, checked.refusals, defined, lines)
         for complaint in complaints:
             refused = complaint.rule in ("rejected", "unserved-version")
             self.outcome.rejected_otherwise |= refused or (self._strict and complaint.rule in _STRICT_ERRORS)

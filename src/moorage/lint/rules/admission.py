@@ -6,7 +6,7 @@ controllers make of them. What exists already (it has a uid) is not admitted aga
 charged with what the input creates: as many pods as a workload wants. Kubernetes: kubectl apply of everything.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -14,13 +14,14 @@ import msgspec
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.chain import Admission
 from moorage.admit.extension.registered import REGISTERED_KINDS
+from moorage.admit.kinds.api_server.custom_objects import CustomRules, validate_custom_object
 from moorage.admit.objects_world import LOOKED_UP, SYSTEM_NAMESPACES, ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.world import missing_text
 from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
 from moorage.lint.facts.creation_order import creation_rank
-from moorage.lint.facts.custom_kinds import OwnLines
+from moorage.lint.facts.custom_kinds import DefinedKind, OwnLines
 from moorage.lint.facts.quota_charges import OverQuota, QuotaCharges
 from moorage.lint.finding import Lines, Severity, SourcePlace
 from moorage.lint.meant_words import did_you_mean
@@ -30,6 +31,7 @@ from moorage.lint.rules.label_keys import pod_from_template
 from moorage.lint.rules.placement import ClassReferences
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.api_error import ApiError
+from moorage.model.field_error import FieldError
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.schema.conversion import convert_view
@@ -37,6 +39,7 @@ from moorage.model.text.documents import Document
 from moorage.model.well_known.annotations import MIRROR_POD
 
 if TYPE_CHECKING:
+    from moorage.lint.policies.admission import PolicyAnswer
     from moorage.lint.policies.offline_extensions import CallWebhooks
     from moorage.lint.report.form import Mutation
 
@@ -67,6 +70,8 @@ class _Held(NamedTuple):
     document: Document
     #: Why the object is refused without any plugin.
     refusals: tuple[PlacedComplaint, ...] = ()
+    #: What an object of a custom kind is validated by.
+    rules: CustomRules | None = None
 
     @property
     def namespace(self) -> str:
@@ -143,15 +148,23 @@ class AdmissionFacts:
         for held in refused:
             yield from held.refusals
 
-    def add_custom(self, document: Document, kind: Kind, lines: Lines) -> Iterator[Complaint]:
-        """Take an object of a custom kind in, which is valid."""
-        view = convert_view(document.raw, kind.view)
-        self._policies.add_custom(kind, view, document.raw)
-        if exists_already(document.raw):
+    def add_custom(
+        self, document: Document, decoded: Raw, refusals: Sequence[Complaint], defined: DefinedKind, lines: Lines
+    ) -> Iterator[Complaint]:
+        """Take an object of a custom kind in, with the reasons why it is refused unless policies change it."""
+        kind = defined.kind
+        if refusals and exists_already(document.raw):
+            yield from refusals
             return
-        self._note_namespace(document, kind, lines)
+        view = convert_view(document.raw, kind.view)
+        if not refusals:
+            self._policies.add_custom(kind, view, document.raw)
+            if exists_already(document.raw):
+                return
+            self._note_namespace(document, kind, lines)
         places = {"": place_in(document, kind, lines, "metadata")}
-        yield from self._hold(_Held(document.raw, kind, view, None, places, document))
+        placed = tuple((complaint, place_in(document, kind, lines, complaint.path)) for complaint in refusals)
+        yield from self._hold(_Held(decoded, kind, view, None, places, document, placed, defined.rules))
 
     def _hold(self, held: _Held) -> Iterator[Complaint]:
         if len(self._held) < _MAX_HELD:
@@ -249,11 +262,11 @@ class AdmissionFacts:
         if not self._is_concerned(held):
             yield from held.refusals
             return
-        if held.refusals:
-            yield from self._judge_refused(held)
-            return
         if isinstance(held.kind, CustomKind):
             yield from self._judge_custom(held)
+            return
+        if held.refusals:
+            yield from self._judge_refused(held)
             return
         result, sources = yield from self._admit(held)
         if result is None:
@@ -276,7 +289,7 @@ class AdmissionFacts:
         yield from policy_complaints(judge, answer, held.raw, held.place_of)
         if answer.is_refusal:
             return None, ()
-        sources = tuple(dict.fromkeys(change.source for change in answer.remarks.changes))
+        sources = _sources(answer)
         if sources and isinstance(answer.result, Admitted):
             self._changed[held.key] = answer.result
         return answer.result, sources
@@ -317,11 +330,17 @@ class AdmissionFacts:
             return
         judge = self._policies.judge
         answer = None if judge is None else judge.admit_custom(self._chain, held.kind, raw)
+        refusals = list(held.refusals)
         if judge is not None and answer is not None:
             yield from policy_complaints(judge, answer, held.raw, held.place_of)
             if answer.is_refusal:
                 return
-        yield from self._charge(held, held.view)
+            if (sources := _sources(answer)) and held.rules is not None and answer.result.object is not None:
+                errors = validate_custom_object(answer.result.object, held.rules).errors
+                refusals = list(_placed_errors(held, errors, sources))
+        yield from refusals
+        if not refusals:
+            yield from self._charge(held, held.view)
 
     def _judge_pods(self, held: _Held) -> Iterator[PlacedComplaint]:
         """Admit a workload's pod; quotas are charged later. The server's warning counts if pods are let in."""
@@ -408,17 +427,26 @@ def _places(subject: Subject) -> dict[str, SourcePlace]:
     return places
 
 
+def _sources(answer: "PolicyAnswer") -> tuple[str, ...]:
+    """Return which policies and webhooks have changed an object."""
+    return tuple(dict.fromkeys(change.source for change in answer.remarks.changes))
+
+
+def _placed_errors(held: _Held, errors: Iterable[FieldError], sources: Sequence[str]) -> Iterator[PlacedComplaint]:
+    """Yield what is wrong with an object that policies have changed, each at the nearest field that is written."""
+    hint = f"{' and '.join(sources)} changed the object before it was validated: see --show-mutations"
+    for complaint in rejections(list(errors), all_gates(), held.raw):
+        yield msgspec.structs.replace(complaint, hint=complaint.hint or hint), held.place_of(complaint.path)
+
+
 def _refusals(held: _Held, result: Rejected, sources: Sequence[str]) -> Iterator[PlacedComplaint]:
     """Yield why the API server refuses an object, in its words; `sources` are policies that have changed it before."""
     place = held.place(result.refused_by)
+    if result.errors and sources:
+        yield from _placed_errors(held, result.errors, sources)
+        return
     if result.errors:
-        for complaint in rejections(result.errors, all_gates(), held.raw):
-            if sources:
-                hint = f"{' and '.join(sources)} changed the object before it was validated: see --show-mutations"
-                changed = msgspec.structs.replace(complaint, hint=complaint.hint or hint)
-                yield changed, held.place_of(complaint.path)
-            else:
-                yield complaint, place
+        yield from ((complaint, place) for complaint in rejections(result.errors, all_gates(), held.raw))
         return
     rule = "limit-range-refuses" if result.refused_by == "LimitRanger" else "rejected"
     yield Complaint(rule, place.path, str(result.status["message"]), api_server=True), place

@@ -5,6 +5,7 @@ Kubernetes: a server that validates strictly also refuses unknown and duplicate 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -293,10 +294,19 @@ def unserved_version(document: Document, served: Sequence[str]) -> Complaint:
     return Complaint("unserved-version", "apiVersion", f'no matches for kind "{kind}" in version "{version}"', hint)
 
 
-def check_custom_object(
-    document: Document, defined: DefinedKind, gates: GateSet, *, strict: bool
-) -> Iterator[Complaint]:
-    """Yield complaints about fields, then the API server's refusal or its warnings."""
+class CustomComplaints(NamedTuple):
+    """What the API server says of a custom object: certainly, and as long as nothing changes it.
+
+    `decoded` has defaults, and no fields that the schema does not know; there is none if the object cannot be decoded.
+    """
+
+    complaints: list[Complaint]
+    refusals: Sequence[Complaint] = ()
+    decoded: Raw | None = None
+
+
+def check_custom_object(document: Document, defined: DefinedKind, gates: GateSet, *, strict: bool) -> CustomComplaints:
+    """Return complaints about fields and warnings, and why the object is refused unless something changes it."""
     prefix = "strict decoding error: " if strict else ""
     obj = copy_document(document.raw)
     kind, rules = defined.kind, defined.rules
@@ -305,22 +315,23 @@ def check_custom_object(
     except MalformedError as error:
         text = f'{kind.name} in version "{kind.version}" cannot be handled as a {kind.name}: {error}'
         path = str(error).partition(": Invalid value: ")[0] if ": Invalid value: " in str(error) else "metadata"
-        yield Complaint("rejected", path, text, api_server=True)
-        return
-    for path in unknown:
-        yield Complaint("unknown-field", path, f"{prefix}unknown field {go_quote(path)}", api_server=True)
+        return CustomComplaints([Complaint("rejected", path, text, api_server=True)])
+    decoded = copy_document(obj)
+    complaints = [
+        Complaint("unknown-field", path, f"{prefix}unknown field {go_quote(path)}", api_server=True) for path in unknown
+    ]
     for duplicate in document.duplicates:
         hint = "remove one of them: the last one wins"
-        yield Complaint("duplicate-field", duplicate.path, f"{prefix}{duplicate}", hint, api_server=True)
+        complaints.append(Complaint("duplicate-field", duplicate.path, f"{prefix}{duplicate}", hint, api_server=True))
     if any(subresource.name == "status" for subresource in kind.subresources):
         obj.pop("status", None)
     complete_metadata(obj, None, ANY_REQUEST, namespaced=kind.namespaced)
     part(obj, "metadata")["generation"] = 1
     validated = validate_custom_object(obj, rules)
-    yield from rejections(validated.errors, gates, obj)
     if not validated.errors:
         warnings = [defined.warning] if defined.warning else []
-        yield from warnings_given([*warnings, *finalizer_warnings(obj, None)])
+        complaints += warnings_given([*warnings, *finalizer_warnings(obj, None)])
+    return CustomComplaints(complaints, list(rejections(validated.errors, gates, obj)), decoded)
 
 
 # -- too large to be applied ------------------------------------------------------------------------------------------

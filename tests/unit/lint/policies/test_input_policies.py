@@ -216,3 +216,19 @@ def test_policies_about_services_need_no_other_object() -> None:
     never = policy("never").replace("configmaps", "services").replace("'true'", "'false'")
     service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 1}]}\n"
     assert [one.rule for one in findings(service, never, binding("never"))] == ["policy-refuses"]
+
+
+def test_custom_object_that_a_policy_mends_is_not_refused() -> None:
+    schema = "{openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {most: {type: integer, maximum: 5}}}}}}"
+    definition = (
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: limits.g.example.com}\n"
+        "spec:\n  group: g.example.com\n  scope: Namespaced\n  names: {plural: limits, kind: Limit}\n"
+        f"  versions: [{{name: v1, served: true, storage: true, schema: {schema}}}]\n"
+    )
+    limit = "apiVersion: g.example.com/v1\nkind: Limit\nmetadata: {name: pods}\nspec: {most: 9}\n"
+    assert [one.rule for one in errors(limit, definition)] == ["rejected"]
+    for value, found in (("3", []), ("7", ["rejected"])):
+        sets = setting("replace", "/spec/most", value).replace("'', apps", "g.example.com")
+        sets = sets.replace("[pods, deployments]", "[limits]"), binding("sets", MUTATING)
+        assert [one.rule for one in errors(limit, definition, *sets)] == found
+        assert [one.rule for one in errors(*sets, definition, limit)] == found
