@@ -56,7 +56,22 @@ DEFINITION = {
         ],
     },
 }
-VALUES = st.sampled_from(sorted(KINDS)).flatmap(lambda kind: st.tuples(st.just(kind), st.sampled_from(KINDS[kind][3])))
+Value = tuple[str, str]
+
+
+def values_of(kinds: Sequence[str]) -> st.SearchStrategy[Value]:
+    return st.sampled_from(kinds).flatmap(lambda kind: st.tuples(st.just(kind), st.sampled_from(KINDS[kind][3])))
+
+
+def worlds_of(kinds: Sequence[str]) -> st.SearchStrategy[tuple[list[Value], list[Value], list[Value]]]:
+    """Objects of a few kinds, and policies about these: what they set, and what they refuse."""
+    values = values_of(kinds)
+    return st.tuples(
+        st.lists(values, min_size=1, max_size=3), st.lists(values, max_size=2), st.lists(values, max_size=1)
+    )
+
+
+WORLDS = st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=2, unique=True).flatmap(worlds_of)
 
 
 def made(kind: str, name: str, value: str) -> Raw:
@@ -124,15 +139,9 @@ def refused_by_linter(documents: Sequence[Raw]) -> set[str]:
 
 def lint_law(often: settings) -> Callable[[], None]:
     @often
-    @given(
-        st.lists(VALUES, min_size=1, max_size=3),
-        st.lists(VALUES, max_size=2),
-        st.lists(VALUES, max_size=1),
-        st.randoms(use_true_random=False),
-    )
-    def law(
-        values: list[tuple[str, str]], set_: list[tuple[str, str]], refused: list[tuple[str, str]], random: Random
-    ) -> None:
+    @given(WORLDS, st.randoms(use_true_random=False))
+    def law(world: tuple[list[Value], list[Value], list[Value]], random: Random) -> None:
+        values, set_, refused = world
         objects = [made(kind, f"x{number}", value) for number, (kind, value) in enumerate(values)]
         policies = [DEFINITION]
         policies += [one for number, (of, value) in enumerate(set_) for one in changing(number, of, value)]

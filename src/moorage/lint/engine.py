@@ -7,7 +7,7 @@ Kubernetes: the same path as `kubectl apply --dry-run=server`, without a server.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import msgspec
@@ -49,7 +49,7 @@ from moorage.lint.rules.dropped_fields import DroppedFields
 from moorage.lint.rules.policies import older_policy
 from moorage.lint.rules.pools import PoolFindings
 from moorage.lint.sources import Source, opened, reason_of
-from moorage.lint.subject import Complaint, Subject, place_in, pod_part_of, toleration_lists
+from moorage.lint.subject import Complaint, PlacedComplaint, Subject, place_in, pod_part_of, toleration_lists
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
@@ -122,10 +122,11 @@ class Linter:
 
     def lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
         """Lint a document that was read elsewhere, without those that come after it."""
-        yield from self._wanted(chain(self._lint_document(document, lines), self._release_refused()))
+        refused = self._noted(self._admission.release_refused())
+        yield from self._wanted(chain(self._lint_document(document, lines), refused))
 
-    def _release_refused(self) -> Iterator[Finding]:
-        for complaint, place in self._admission.release_refused():
+    def _noted(self, placed: Iterable[PlacedComplaint]) -> Iterator[Finding]:
+        for complaint, place in placed:
             self._note_refusals([complaint])
             yield self._finding(complaint, place)
 
@@ -141,9 +142,8 @@ class Linter:
         for template in self._pool_templates if self._attached is not None else ():
             where = SourcePlace(*template.place, column=1, object=f"{template.kind} {template.name}")
             yield from self._wanted(self._finding(each, where) for each in pool_traps(template))
-        for complaint, place in chain(self._facts.complaints(), self._admission.complaints()):
-            self._note_refusals([complaint])
-            yield from self._wanted([self._finding(complaint, place)])
+        for finding in self._noted(chain(self._facts.complaints(), self._admission.complaints())):
+            yield from self._wanted([finding])
         if self._shows_mutations:
             self.outcome.mutations = list(self._admission.mutations)
         self.outcome.requirements = list(self._requirements)
@@ -276,10 +276,9 @@ class Linter:
             served = [one.kind.api_version for one in versions.values() if one.served]
             complaints = [unserved_version(document, served)]
         else:
-            checked = check_custom_object(document, defined, self._gates, strict=self._strict)
-            complaints = checked.complaints
-            if checked.decoded is not None:
-                complaints += self._admission.add_custom(document, checked.decoded, checked.refusals, defined, lines)
+            complaints, refusals, decoded = check_custom_object(document, defined, self._gates, strict=self._strict)
+            if decoded is not None:
+                complaints += self._admission.add_custom(document, decoded, refusals, defined, lines)
         for complaint in complaints:
             refused = complaint.rule in ("rejected", "unserved-version")
             self.outcome.rejected_otherwise |= refused or (self._strict and complaint.rule in _STRICT_ERRORS)
@@ -307,9 +306,7 @@ class Linter:
         if errors:
             needed = [gate_needed(error, self._gates) is not None for error in errors]
             if any(needed):
-                self._admission.wants_gates.update(
-                    refusal for refusal, is_needed in zip(refusals, needed, strict=True) if is_needed
-                )
+                self._admission.wants_gates.update(compress(refusals, needed))
                 refusals += self._judge_with_gates(subject, {str(error) for error in errors})
         if not is_held_back(subject):
             self._note_refusals(refusals)

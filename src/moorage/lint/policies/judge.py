@@ -70,7 +70,7 @@ class PolicyJudge:
         return answer
 
     def admit_custom(self, chain: Admission, kind: Kind, raw: Raw) -> PolicyAnswer | None:
-        """Ask about an object of a custom kind, which is valid; None if nothing is about it."""
+        """Ask about an object of a custom kind, which is not validated; None if nothing is about it."""
         extended = request_about(chain, kind, raw, CREATE, ADMIN)
         if extended is None:
             return None
@@ -78,7 +78,7 @@ class PolicyJudge:
         complete_metadata(document, None, Request(extended.attributes.namespace), namespaced=kind.namespaced)
         result: Admitted | Rejected
         try:
-            run(_past(extended, document), self._call)
+            document = run(_past(extended, document), self._call)
         except (ApiError, Forbidden) as error:
             refusal = error.status if isinstance(error, ApiError) else None
             result = Rejected(kind, extended.attributes.name, refusal=refusal, forbidden=str(error), object=document)
@@ -119,9 +119,10 @@ class PolicyJudge:
             ]
 
 
-def _past(extended: ExtendedRequest, document: Raw) -> Steps[None]:
+def _past(extended: ExtendedRequest, document: Raw) -> Steps[Raw]:
     changed = yield from extended.change(document, None)
     yield from extended.check(changed, None)
+    return changed
 
 
 def not_called_text(webhook: NotCalled, count: int, extensions: OfflineExtensions) -> str:

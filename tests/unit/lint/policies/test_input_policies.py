@@ -219,7 +219,8 @@ def test_policies_about_services_need_no_other_object() -> None:
 
 
 def test_custom_object_that_a_policy_mends_is_not_refused() -> None:
-    schema = "{openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {most: {type: integer, maximum: 5}}}}}}"
+    most = "{type: object, properties: {most: {type: integer, maximum: 5}}}"
+    schema = f"{{openAPIV3Schema: {{type: object, properties: {{spec: {most}}}}}}}"
     definition = (
         "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: limits.g.example.com}\n"
         "spec:\n  group: g.example.com\n  scope: Namespaced\n  names: {plural: limits, kind: Limit}\n"
