@@ -6,33 +6,33 @@ controllers make of them. What exists already (it has a uid) is not admitted aga
 charged with what the input creates: as many pods as a workload wants. Kubernetes: kubectl apply of everything.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
 from moorage.admit.chain import Admission
 from moorage.admit.extension.registered import REGISTERED_KINDS
-from moorage.admit.kinds.api_server.custom_objects import CustomRules, validate_custom_object
+from moorage.admit.kinds.api_server.custom_objects import validate_custom_object
 from moorage.admit.objects_world import LOOKED_UP, SYSTEM_NAMESPACES, ObjectsWorld
 from moorage.admit.plugins import Forbidden
 from moorage.admit.raw import Raw, copy_document
 from moorage.admit.world import missing_text
 from moorage.lint.catalogue import ERROR, WARNING, Rule, Theme, declare
 from moorage.lint.facts.creation_order import creation_rank
-from moorage.lint.facts.custom_kinds import DefinedKind, OwnLines
+from moorage.lint.facts.custom_kinds import DefinedKind
+from moorage.lint.facts.held_objects import HeldObject, placed_errors, places_of, refusals_of
 from moorage.lint.facts.quota_charges import OverQuota, QuotaCharges
 from moorage.lint.finding import Lines, Severity, SourcePlace
 from moorage.lint.meant_words import did_you_mean
 from moorage.lint.policies.input_policies import InputPolicies, made_by_controller, policy_complaints
-from moorage.lint.rules.decoding import exists_already, rejections, warnings_given, written_path
+from moorage.lint.rules.decoding import exists_already, warnings_given, written_path
 from moorage.lint.rules.label_keys import pod_from_template
 from moorage.lint.rules.placement import ClassReferences
 from moorage.lint.subject import Complaint, PlacedComplaint, PodPart, Subject, place_in, pod_part_of
 from moorage.model.api_error import ApiError
-from moorage.model.field_error import FieldError
-from moorage.model.gates import GateSet, all_gates
+from moorage.model.gates import GateSet
 from moorage.model.kinds import KINDS, CustomKind, Kind
 from moorage.model.schema.conversion import convert_view
 from moorage.model.text.documents import Document
@@ -59,36 +59,6 @@ _MAX_KNOWN = 20_000
 _POD_SECURITY = "pod-security.kubernetes.io/"
 
 
-class _Held(NamedTuple):
-    """An object that waits for the rest of the input, with the places that plugins may complain about."""
-
-    raw: Raw
-    kind: Kind
-    view: Any
-    pods: PodPart | None
-    places: dict[str, SourcePlace]
-    document: Document
-    #: Why the object is refused without any plugin.
-    refusals: tuple[PlacedComplaint, ...] = ()
-    #: What an object of a custom kind is validated by.
-    rules: CustomRules | None = None
-
-    @property
-    def namespace(self) -> str:
-        return (self.view.metadata.namespace or "default") if self.kind.namespaced else ""
-
-    @property
-    def key(self) -> tuple[Kind, str, str]:
-        return self.kind, self.namespace, self.view.metadata.name
-
-    def place(self, plugin: str = "") -> SourcePlace:
-        return self.places.get(plugin) or self.places[""]
-
-    def place_of(self, path: str) -> SourcePlace:
-        """Return where a field stands, or the nearest around it."""
-        return place_in(self.document, self.kind, OwnLines(self.document), path)
-
-
 class AdmissionFacts:
     """The admission chain over the objects of the input, and the objects that wait for it."""
 
@@ -101,7 +71,7 @@ class AdmissionFacts:
         self._chain = Admission(self._world, gates)
         self._classes = ClassReferences(KINDS.RUNTIME_CLASS, "runtime-class-missing")
         self._namespaces: dict[str, tuple[Kind, SourcePlace]] = {}
-        self._held: list[_Held] = []
+        self._held: list[HeldObject] = []
         self._held_bytes = self._known = 0
         #: Workloads as policies have changed them.
         self._changed: dict[tuple[Kind, str, str], Admitted] = {}
@@ -134,12 +104,12 @@ class AdmissionFacts:
                 self._quotas.add_existing(kind, view)
         if is_new:
             self._note_namespace(subject.document, kind, subject.lines)
-            held = _Held(subject.document.raw, kind, subject.view, pods, _places(subject), subject.document)
+            held = HeldObject(subject.document.raw, kind, subject.view, pods, places_of(subject), subject.document)
             yield from self._hold(held)
         elif is_refused and is_held_back(subject):
             placed = tuple((complaint, subject.place(complaint.path)) for complaint in refusals)
             raw, document = subject.document.raw, subject.document
-            yield from self._hold(_Held(raw, kind, subject.view, pods, _places(subject), document, placed))
+            yield from self._hold(HeldObject(raw, kind, subject.view, pods, places_of(subject), document, placed))
 
     def release_refused(self) -> Iterator[PlacedComplaint]:
         """Yield why held pods are refused without any plugin, and forget these pods."""
@@ -164,9 +134,9 @@ class AdmissionFacts:
             self._note_namespace(document, kind, lines)
         places = {"": place_in(document, kind, lines, "metadata")}
         placed = tuple((complaint, place_in(document, kind, lines, complaint.path)) for complaint in refusals)
-        yield from self._hold(_Held(decoded, kind, view, None, places, document, placed, defined.rules))
+        yield from self._hold(HeldObject(decoded, kind, view, None, places, document, placed, defined.rules))
 
-    def _hold(self, held: _Held) -> Iterator[Complaint]:
+    def _hold(self, held: HeldObject) -> Iterator[Complaint]:
         if len(self._held) < _MAX_HELD:
             self._held_bytes += len(msgspec.json.encode(held.raw))
             if self._held_bytes <= _MAX_HELD_BYTES:
@@ -213,7 +183,7 @@ class AdmissionFacts:
         in_order = sorted(self._held, key=lambda held: creation_rank(held.kind))
         self._held, self._held_bytes = [], 0
         seen: set[tuple[Kind, str, str]] = set()
-        workloads: list[_Held] = []
+        workloads: list[HeldObject] = []
         for held in in_order:
             if held.key in seen:
                 yield from held.refusals
@@ -236,7 +206,7 @@ class AdmissionFacts:
                 message = missing_text(KINDS.NAMESPACE, name, kind)
                 yield Complaint("namespace-missing", place.path, message, did_you_mean(name, known)), place
 
-    def _is_concerned(self, held: _Held) -> bool:
+    def _is_concerned(self, held: HeldObject) -> bool:
         """Return whether anything that is known of the cluster can make the chain refuse an object."""
         if held.kind in (KINDS.PRIORITY_CLASS, KINDS.SERVICE):
             return True
@@ -257,7 +227,7 @@ class AdmissionFacts:
         named = (spec.priorityClassName, spec.priority, spec.preemptionPolicy, spec.runtimeClassName, spec.overhead)
         return any(value not in (None, "", {}) for value in named) or MIRROR_POD in annotations
 
-    def _judge(self, held: _Held) -> Iterator[PlacedComplaint]:
+    def _judge(self, held: HeldObject) -> Iterator[PlacedComplaint]:
         """Admit an object itself."""
         if not self._is_concerned(held):
             yield from held.refusals
@@ -272,14 +242,14 @@ class AdmissionFacts:
         if result is None:
             return
         if isinstance(result, Rejected):
-            yield from _refusals(held, result, sources)
+            yield from refusals_of(held, result, sources)
             return
         yield from self._charge(held, result.view)
         if held.kind is KINDS.SERVICE or held.kind is KINDS.PRIORITY_CLASS:
             self._world.put_view(held.kind, result.view)
 
     def _admit(
-        self, held: _Held
+        self, held: HeldObject
     ) -> Generator[PlacedComplaint, None, tuple[Admitted | Rejected | None, tuple[str, ...]]]:
         """Admit an object. Yield what policies say of it; return None if they refuse it, and what has changed it."""
         judge = self._policies.judge
@@ -294,12 +264,12 @@ class AdmissionFacts:
             self._changed[held.key] = answer.result
         return answer.result, sources
 
-    def _judge_refused(self, held: _Held) -> Iterator[PlacedComplaint]:
+    def _judge_refused(self, held: HeldObject) -> Iterator[PlacedComplaint]:
         """Admit an object that is refused without plugins and policies. What they make of it is the server's answer."""
         result, sources = yield from self._admit(held)
         if isinstance(result, Rejected) and result.errors:
             known = {complaint.message: (complaint, place) for complaint, place in held.refusals}
-            for complaint, place in _refusals(held, result, sources):
+            for complaint, place in refusals_of(held, result, sources):
                 yield known.get(complaint.message) or (complaint, place)
             yield from ((complaint, place) for complaint, place in held.refusals if not complaint.api_server)
             return
@@ -310,14 +280,14 @@ class AdmissionFacts:
                 yield from held.refusals
             return
         if result is not None:
-            yield from _refusals(held, result, sources)
+            yield from refusals_of(held, result, sources)
         for complaint, place in held.refusals:
             unsaid = msgspec.structs.replace(complaint, api_server=False)
             if complaint in self.wants_gates:
                 self.wants_gates.add(unsaid)
             yield unsaid, place
 
-    def _judge_custom(self, held: _Held) -> Iterator[PlacedComplaint]:
+    def _judge_custom(self, held: HeldObject) -> Iterator[PlacedComplaint]:
         raw = copy_document(held.raw)
         raw["metadata"]["namespace"] = held.namespace
         try:
@@ -337,12 +307,12 @@ class AdmissionFacts:
                 return
             if (sources := _sources(answer)) and held.rules is not None and answer.result.object is not None:
                 errors = validate_custom_object(answer.result.object, held.rules).errors
-                refusals = list(_placed_errors(held, errors, sources))
+                refusals = list(placed_errors(held, errors, sources))
         yield from refusals
         if not refusals:
             yield from self._charge(held, held.view)
 
-    def _judge_pods(self, held: _Held) -> Iterator[PlacedComplaint]:
+    def _judge_pods(self, held: HeldObject) -> Iterator[PlacedComplaint]:
         """Admit a workload's pod; quotas are charged later. The server's warning counts if pods are let in."""
         raw, pods = held.raw, held.pods
         if (changed := self._changed.get(held.key)) is not None:  # policies have changed the workload
@@ -370,7 +340,7 @@ class AdmissionFacts:
         yield Complaint(rule, place.path, text, api_server=True), place
 
     def _admit_pod(
-        self, held: _Held, pods: PodPart, pod: Raw
+        self, held: HeldObject, pods: PodPart, pod: Raw
     ) -> Generator[PlacedComplaint, None, Admitted | Rejected | None]:
         """Admit a pod of a workload, as its controller makes it. Return None if policies refuse it."""
         judge = self._policies.judge
@@ -383,7 +353,9 @@ class AdmissionFacts:
         yield from policy_complaints(judge, answer, made, held.place_of, of=held.kind.name, below=pods.path)
         return None if answer.is_refusal else answer.result
 
-    def _errors_of_plugins(self, held: _Held, pods: PodPart, pod: Raw, result: Rejected) -> Iterator[PlacedComplaint]:
+    def _errors_of_plugins(
+        self, held: HeldObject, pods: PodPart, pod: Raw, result: Rejected
+    ) -> Iterator[PlacedComplaint]:
         """Report what is invalid because of what plugins set, such as a LimitRange's limit below the request.
 
         What is invalid without them is told of the template.
@@ -396,7 +368,7 @@ class AdmissionFacts:
                 path = f"{pods.path}{written_path(error.path)}"
                 yield Complaint("template-pods-rejected", path, text, api_server=True), held.place("LimitRanger")
 
-    def _charge(self, held: _Held, view: Any) -> Iterator[PlacedComplaint]:
+    def _charge(self, held: HeldObject, view: Any) -> Iterator[PlacedComplaint]:
         over = self._quotas.charge_object(held, held.kind, view)
         if over is not None:
             place = held.place("LimitRanger")
@@ -412,46 +384,6 @@ def is_held_back(subject: Subject) -> bool:
     return subject.served not in NEVER_CHANGED and not exists_already(subject.document.raw)
 
 
-def _places(subject: Subject) -> dict[str, SourcePlace]:
-    """Return the places of the fields that plugins look at, by the names of the plugins."""
-    pods = subject.pods
-    if pods is None:
-        return {"": subject.place("spec" if "spec" in subject.document.raw else "metadata")}
-    path, spec = pods.spec_path, pods.spec
-    containers = subject.place(f"{path}.containers")
-    places = {"": containers, "LimitRanger": containers, "PodSecurity": containers}
-    if spec.priorityClassName:
-        places["Priority"] = subject.place(f"{path}.priorityClassName")
-    if spec.runtimeClassName:
-        places["RuntimeClassPlugin"] = subject.place(f"{path}.runtimeClassName")
-    return places
-
-
-def _sources(answer: "PolicyAnswer") -> tuple[str, ...]:
-    """Return which policies and webhooks have changed an object."""
-    return tuple(dict.fromkeys(change.source for change in answer.remarks.changes))
-
-
-def _placed_errors(held: _Held, errors: Iterable[FieldError], sources: Sequence[str]) -> Iterator[PlacedComplaint]:
-    """Yield what is wrong with an object that policies have changed, each at the nearest field that is written."""
-    hint = f"{' and '.join(sources)} changed the object before it was validated: see --show-mutations"
-    for complaint in rejections(list(errors), all_gates(), held.raw):
-        yield msgspec.structs.replace(complaint, hint=complaint.hint or hint), held.place_of(complaint.path)
-
-
-def _refusals(held: _Held, result: Rejected, sources: Sequence[str]) -> Iterator[PlacedComplaint]:
-    """Yield why the API server refuses an object, in its words; `sources` are policies that have changed it before."""
-    place = held.place(result.refused_by)
-    if result.errors and sources:
-        yield from _placed_errors(held, result.errors, sources)
-        return
-    if result.errors:
-        yield from ((complaint, place) for complaint in rejections(result.errors, all_gates(), held.raw))
-        return
-    rule = "limit-range-refuses" if result.refused_by == "LimitRanger" else "rejected"
-    yield Complaint(rule, place.path, str(result.status["message"]), api_server=True), place
-
-
 def _over_quota(over: OverQuota) -> PlacedComplaint:
     """Report a quota without room for the pods of a workload; for an object of the input itself it is an error."""
     place = over.held.place("LimitRanger")
@@ -461,3 +393,8 @@ def _over_quota(over: OverQuota) -> PlacedComplaint:
     return Complaint(
         "quota-refuses", place.path, f"{fit if over.fit else 'a ResourceQuota refuses the pods: '}{why}"
     ), place
+
+
+def _sources(answer: "PolicyAnswer") -> tuple[str, ...]:
+    """Return which policies and webhooks have changed an object."""
+    return tuple(dict.fromkeys(change.source for change in answer.remarks.changes))

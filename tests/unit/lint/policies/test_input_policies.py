@@ -229,7 +229,7 @@ def test_custom_object_that_a_policy_mends_is_not_refused() -> None:
     limit = "apiVersion: g.example.com/v1\nkind: Limit\nmetadata: {name: pods}\nspec: {most: 9}\n"
     assert [one.rule for one in errors(limit, definition)] == ["rejected"]
     for value, found in (("3", []), ("7", ["rejected"])):
-        sets = setting("replace", "/spec/most", value).replace("'', apps", "g.example.com")
-        sets = sets.replace("[pods, deployments]", "[limits]"), binding("sets", MUTATING)
+        one = setting("replace", "/spec/most", value).replace("'', apps", "g.example.com")
+        sets = one.replace("[pods, deployments]", "[limits]"), binding("sets", MUTATING)
         assert [one.rule for one in errors(limit, definition, *sets)] == found
         assert [one.rule for one in errors(*sets, definition, limit)] == found
