@@ -23,6 +23,8 @@ from moorage.schedule.candidates import NO_SLOT, Candidates
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
 from moorage.schedule.cycle import NoNode, Scheduler
 from moorage.schedule.diagnosis import Diagnoses, _Tally, diagnose
+from moorage.schedule.plugins.node_ports import NodePorts
+from moorage.schedule.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
@@ -224,7 +226,7 @@ def _crowded(scene: Scene, seed: int) -> tuple[Scheduler, Candidates]:
     for raw in [scene.pod, *(raw for _, raw in scene.pods)] if plain else ():
         for field in ("affinity", "topologySpreadConstraints"):
             raw["spec"].pop(field, None)
-    if plain:
+    if plain and random.random() < 0.6:
         scene.pod["spec"]["volumes"] = []
         scene.pod["spec"]["containers"][0].update(ports=[])
     cluster = build(scene)
@@ -281,6 +283,14 @@ def test_victims_counted_without_nominated_pods_are_noticed(monkeypatch: pytest.
 
 def test_victims_counted_without_budgets_are_noticed() -> None:
     assert_notices(law_counting(lambda candidates, slot, _: select_by_counting(candidates, slot, DisruptionBudgets())))
+
+
+@pytest.mark.parametrize("plugin", [NodePorts, NodeVolumeLimits])
+def test_victims_counted_although_others_object_are_noticed(
+    plugin: type[NodePorts | NodeVolumeLimits], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugin, "withstands", lambda *_: True)
+    assert_notices(law_counting(select_by_counting))
 
 
 # -- why there is no node ---------------------------------------------------------------------------------------------

@@ -175,6 +175,10 @@ class Plugin(Generic[Want]):
             mask[slot] = self.filter_slot(want, cluster, slot)
         return mask
 
+    def withstands(self, want: Want, cluster: Cluster, slot: int) -> bool:
+        """Return True only if a slot passes, and would whichever of its pods left."""
+        return False
+
     def filters_now(self, want: Want, cluster: Cluster) -> bool:
         """Return False where Kubernetes' PreFilter would return Skip in the cluster's present state."""
         return True

@@ -45,6 +45,9 @@ class NodePorts(Plugin[_Want]):
             mask[taken] = False
         return mask
 
+    def withstands(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return self.filter_slot(want, cluster, slot)
+
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         taken = [port for port in want if is_taken(port, cluster, slot)]
         return unschedulable(REASON, *(_described(port, cluster, slot) for port in taken)) if taken else None

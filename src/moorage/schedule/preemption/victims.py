@@ -16,6 +16,7 @@ from moorage.columns.resources import PODS
 from moorage.columns.shape import Shape
 from moorage.model.go.times import seconds_of
 from moorage.schedule.candidates import Candidates
+from moorage.schedule.framework.plugin import Plugin
 from moorage.schedule.local_answers import Filter
 from moorage.schedule.plugins.node_resources_fit import FitWant, NodeResourcesFit
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
@@ -59,7 +60,7 @@ def select_victims(candidates: Candidates, slot: int, budgets: DisruptionBudgets
 def select_by_counting(candidates: Candidates, slot: int, budgets: DisruptionBudgets) -> Outcome | None:
     """Return the victims where requests alone decide; None where they do not."""
     counting = _counting(candidates)
-    if counting is None:
+    if counting is None or not counting.others_withstand(candidates, slot):
         return None
     want, lower = counting.want, _lower(candidates, slot)
     taken = {record: counting.taken(record.shape) for record in lower}
@@ -69,9 +70,13 @@ def select_by_counting(candidates: Candidates, slot: int, budgets: DisruptionBud
     # What pods that are nominated for the node will take, if there are any.
     kept = [counting.taken(record.shape) for record in counting.nominated(candidates.shape, slot)]
     reserved = list(map(sum, zip(*kept, strict=True)))
+    if reserved and counting.objects_first:
+        return None
     reasons = counting.reasons(candidates, slot, left, reserved)
     if reasons is not None:
         return reasons
+    if reserved and counting.others:
+        return None  # they would have to be asked with the nominated pods there
     violating, others = budgets.part(lower)
     victims: list[PodRecord] = []
     for record in (*violating, *others):
@@ -84,13 +89,18 @@ def select_by_counting(candidates: Candidates, slot: int, budgets: DisruptionBud
 
 
 class _Counting(msgspec.Struct, frozen=True, eq=False):
-    """The deciding filters of a shape of which requests decide: the one that compares them, and those around it."""
+    """The deciding filters of a shape of which requests decide: the one that compares them, and those around it.
+
+    `others` read pods, too, but do not refuse a node because pods leave it.
+    """
 
     fit: NodeResourcesFit
     want: FitWant
     before: tuple[Filter, ...]
     after: tuple[Filter, ...]
     nominating: tuple[NominatedPods, ...]
+    others: tuple[Filter, ...]
+    objects_first: bool  # whether one of the others is asked before requests are compared
     known: dict[Shape, tuple[int, ...]] = msgspec.field(default_factory=dict)
 
     def taken(self, shape: Shape) -> tuple[int, ...]:
@@ -102,6 +112,11 @@ class _Counting(msgspec.Struct, frozen=True, eq=False):
             taken = shape.taken
             amounts = self.known[shape] = (1 + taken.get(PODS, 0), *(taken.get(name, 0) for name, _ in self.want.needs))
         return amounts
+
+    def others_withstand(self, candidates: Candidates, slot: int) -> bool:
+        """Return whether the other filters let a slot pass, whichever of its pods leave."""
+        cluster = candidates.cluster
+        return all(item.plugin.withstands(item.prepared.want, cluster, slot) for item in self.others)
 
     def nominated(self, shape: Shape, slot: int) -> list[PodRecord]:
         """Return the pods for which the node must have room, too."""
@@ -147,17 +162,21 @@ def _find_counting(candidates: Candidates) -> _Counting | None:
     if candidates.rejection is not None:
         return None
     deciding = candidates.deciding
-    moving = [item for item in deciding if item.plugin.reads_pods or not item.plugin.local]
-    nominating = tuple(item.plugin for item in moving if isinstance(item.plugin, NominatedPods))
     places = [place for place, item in enumerate(deciding) if type(item.plugin) is NodeResourcesFit]
-    if len(places) != 1 or len(moving) != len(nominating) + 1 or len(nominating) > 1:
+    if len(places) != 1:
         return None
     (place,) = places
     fit, want = deciding[place].plugin, deciding[place].prepared.want
-    if not isinstance(fit, NodeResourcesFit) or want.backed:
+    nominating = tuple(item.plugin for item in deciding if isinstance(item.plugin, NominatedPods))
+    moving = {item.plugin for item in deciding if item.plugin.reads_pods or not item.plugin.local}
+    others = tuple(item for item in deciding if item.plugin in moving - {fit, *nominating})
+    if not isinstance(fit, NodeResourcesFit) or want.backed or len(nominating) > 1:
         return None
-    after = tuple(item for item in deciding[place + 1 :] if not isinstance(item.plugin, NominatedPods))
-    return _Counting(fit, want, deciding[:place], after, nominating)
+    if any(type(item.plugin).withstands is Plugin.withstands for item in others):
+        return None
+    before = tuple(item for item in deciding[:place] if item.plugin not in moving)
+    after = tuple(item for item in deciding[place + 1 :] if item.plugin not in moving)
+    return _Counting(fit, want, before, after, nominating, others, objects_first=len(before) < place)
 
 
 def select_by_trying(candidates: Candidates, slot: int, budgets: DisruptionBudgets) -> Outcome:

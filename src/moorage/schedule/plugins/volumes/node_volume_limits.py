@@ -100,6 +100,15 @@ class NodeVolumeLimits(Plugin[_Want]):
             mask &= fits | (limits == NO_LIMIT) | (new == 0)
         return mask
 
+    def withstands(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        """Return whether all volumes find room beside those that are there, also if pods that share one leave."""
+        attachments = cluster.storage.attachments
+        return not want.missing and all(
+            (limit := int(attachments.limits(driver)[slot])) == NO_LIMIT
+            or int(attachments.counts(driver)[slot]) + len(handles) <= limit
+            for driver, handles in want.by_driver.items()
+        )
+
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         if want.missing:
             return unresolvable(want.missing)

@@ -250,6 +250,9 @@ class VolumeBinding(Plugin[_Want]):
         soles = (volume.sole_slot(cluster) for volume in want.bound)
         return next((slot for slot in soles if slot is not None), None)
 
+    def withstands(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return self.filter_slot(want, cluster, slot)
+
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         want.catch_up(cluster)
         reasons: dict[str, None] = {}

@@ -77,6 +77,9 @@ class VolumeRestrictions(Plugin[_Want]):
             mask[cluster.disk_users.conflicts(disk)] = False
         return mask
 
+    def withstands(self, want: _Want, cluster: Cluster, slot: int) -> bool:
+        return self.filter_slot(want, cluster, slot)
+
     def explain(self, want: _Want, cluster: Cluster, slot: int) -> Verdict | None:
         disks = [disk.key for disk in want.disks if cluster.disk_users.conflicts_at(disk, slot)]
         details = [f"{kind} {' '.join(names)} is in use on this node" for kind, *names in disks]

@@ -75,6 +75,9 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
         answers[[code for value in topology.values if (code := column.values.code_of.get(value)) is not None]] = True
         return answers[column.codes]
 
+    def withstands(self, want: tuple[Topology, ...], cluster: Cluster, slot: int) -> bool:
+        return self.filter_slot(want, cluster, slot)
+
     def explain(self, want: tuple[Topology, ...], cluster: Cluster, slot: int) -> Verdict | None:
         labels = cluster.nodes.node(slot).metadata.labels
         if not any(label in labels for label in TOPOLOGY_LABELS):
