@@ -118,6 +118,7 @@ class Linter:
                 count.objects += 1
                 self._has_aliases = self._has_aliases or document.has_aliases
                 yield from self._wanted(self._lint_document(document, lines))
+                document.detach()  # facts may keep it
         self.contents.add(source, count)
 
     def lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:

@@ -187,9 +187,34 @@ class _Enough(Exception):
 def unknown_fields(raw: Any, view: type[View], limit: int | None = None) -> list[UnknownField]:
     """Return the unknown fields, or the first of them."""
     unknown: list[UnknownField] = []
-    with suppress(_Enough):
-        _walk(raw, struct_shape(view), "", unknown, limit)
+    shape = struct_shape(view)
+    if not _knows(raw, shape):
+        with suppress(_Enough):
+            _walk(raw, shape, "", unknown, limit)
     return unknown
+
+
+def _knows(raw: Any, shape: Shape) -> bool:
+    """Return whether all fields are known: most documents have no other, and need no paths."""
+    if isinstance(shape, StructShape):
+        if not isinstance(raw, dict):
+            return True
+        if not raw.keys() <= shape.known:
+            return False
+        nested = shape.nested
+        for name in raw.keys() & nested.keys():
+            if (value := raw[name]) and not _knows(value, nested[name]):
+                return False
+    elif isinstance(shape, ListShape):
+        if isinstance(raw, list):
+            for item in raw:
+                if not _knows(item, shape.item):
+                    return False
+    elif isinstance(shape, MapShape) and isinstance(raw, dict):
+        for value in raw.values():
+            if not _knows(value, shape.value):
+                return False
+    return True
 
 
 def _walk(raw: Any, shape: Shape, path: str, unknown: list[UnknownField], limit: int | None) -> None:

@@ -24,6 +24,7 @@ from moorage.model.text.json_text import (
     replace_lone_surrogates,
 )
 from moorage.model.text.large_lists import ItemText, split_json_list, split_yaml_list, without_dash
+from moorage.model.text.late_positions import Written
 from moorage.model.text.positions import ItemPositions, JsonPositions, Location, Positions, YamlPositions
 from moorage.model.text.repeated_items import RepeatedItem, RepeatedItems
 from moorage.model.text.yaml_text import YamlConstructor, compose_documents
@@ -93,6 +94,10 @@ class Document:
     def start(self) -> Callable[[], Location]:
         """Return the place the object starts at, to be asked for later; keeps as little of the document as it can."""
         return self._positions.start()
+
+    def detach(self) -> None:
+        """Let the nodes go; places are found all the same. For documents that are kept."""
+        self._positions = self._positions.detached()
 
     def location(self, path: str) -> Location:
         """Return where the field of this path stands, or the closest ancestor that exists."""
@@ -313,11 +318,12 @@ def _compose_yaml(chunk: Chunk, source: str) -> Iterator[_Found]:
     if len(text) > MAX_TEXT_BYTES:
         raise _too_large(source, first_line)
     has_aliases = b"*" in text and b"&" in text
-    for root in compose_documents(text, source, first_line):
+    for number, root in enumerate(compose_documents(text, source, first_line)):
         constructor = YamlConstructor(source, first_line, has_aliases)
         raw = constructor.construct(root)
         aliases = AliasPlaces(text, root) if has_aliases else None
-        positions = YamlPositions(root, first_line, constructor.key_text, aliases)
+        written = None if has_aliases else Written(text, source, first_line, number)
+        positions = YamlPositions(root, first_line, constructor.key_text, aliases, written=written)
         yield _Found(raw, positions, chunk, source, _yaml_duplicate_fields(constructor, positions))
 
 

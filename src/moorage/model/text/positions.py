@@ -14,7 +14,8 @@ from yaml import MappingNode, Node, ScalarNode, SequenceNode
 from moorage.model.field_error import child_path
 from moorage.model.go.integers import read_int
 from moorage.model.text.alias_places import AliasPlaces
-from moorage.model.text.yaml_text import is_merge
+from moorage.model.text.late_positions import LatePositions, Written
+from moorage.model.text.yaml_text import NUMERIC_START, WORDS, is_merge
 
 _TOKEN = re.compile(r'[\[\]{},:]|"|[^\s\[\]{},:"]+')
 
@@ -101,6 +102,10 @@ class Positions(Protocol):
         """Return where the document starts; this outlives its nodes."""
         ...
 
+    def detached(self) -> "Positions":
+        """Return the same positions, to be kept: without nodes, where they can be made again."""
+        ...
+
 
 #: A node, and which of its children: keys and values of a mapping count in turn.
 _Edge = tuple[Node, int]
@@ -110,7 +115,7 @@ _Child = tuple[Node, Node, Node, int, tuple[_Edge, ...]]
 
 
 class YamlPositions:
-    """Positions out of libyaml's nodes. `aliases` knows the aliases of the text, if it has any."""
+    """Positions out of libyaml's nodes. `aliases` knows the aliases of the text; `written` has a text without any."""
 
     def __init__(
         self,
@@ -119,12 +124,14 @@ class YamlPositions:
         key_text: Callable[[Node], str],
         aliases: AliasPlaces | None = None,
         alias: Location | None = None,
+        written: Written | None = None,
     ) -> None:
         self._root = root
         self._first_line = first_line
         self._key_text = key_text
         self._aliases = aliases
         self._alias = alias
+        self._written = written
         self.has_aliases = aliases is not None
 
     def find(self, steps: tuple[str, ...]) -> Location:
@@ -163,11 +170,15 @@ class YamlPositions:
             if child is not None:
                 node = child[1]
         alias = self._alias or self._alias_on_the_way(steps, with_value=True)
-        return YamlPositions(node, self._first_line, self._key_text, self._aliases, alias)
+        written = None if self._written is None else self._written.below(steps)
+        return YamlPositions(node, self._first_line, self._key_text, self._aliases, alias, written)
 
     def start(self) -> Callable[[], Location]:
         location = self.location_of(self._root)  # at once: nodes take far more memory than a place
         return lambda: location
+
+    def detached(self) -> Positions:
+        return self if self._written is None else LatePositions(self._written)
 
     def location_of(self, node: Node) -> Location:
         return Location(node.start_mark.line + self._first_line, node.start_mark.column + 1)
@@ -194,9 +205,14 @@ class YamlPositions:
         if not isinstance(node, MappingNode):
             return None
         merged: _Child | None = None
+        # Text that is nothing else in YAML: a key without a tag of its own says it if it is written so.
+        is_text = step not in WORDS and step[0] not in NUMERIC_START and step != "<<"
         for number in range(len(node.value) - 1, -1, -1):  # the last of several equal keys is the one that counts
             key, value = node.value[number]
-            if is_merge(key):
+            if is_text and (key.tag is True or key.tag is False) and key.value != "<<":
+                if key.value == step:
+                    return key, value, node, 2 * number + 1, ()
+            elif is_merge(key):
                 edge = (node, 2 * number + 1)
                 if isinstance(value, SequenceNode):
                     for index, source in enumerate(value.value):
@@ -261,6 +277,9 @@ class JsonPositions:
     def start(self) -> Callable[[], Location]:
         return lambda: self.find(())  # later: to find the lines of thousands of items takes longer than to read them
 
+    def detached(self) -> Positions:
+        return self
+
     def offset_of(self, steps: tuple[str, ...]) -> int:
         """Return where the value at these steps starts. A list of thousands is scanned once for all its items."""
         if self._outline is None:
@@ -317,3 +336,7 @@ class ItemPositions:
 
     def _start(self) -> Location:
         return Location(self._first_line + self._place.line, self._place.column)
+
+    def detached(self) -> Positions:
+        self._whole = None
+        return self

@@ -47,6 +47,9 @@ class _NoPositions:
     def start(self) -> Callable[[], Location]:
         return lambda: Location(0, 0)
 
+    def detached(self) -> "_NoPositions":
+        return self
+
 
 NO_POSITIONS = _NoPositions()
 

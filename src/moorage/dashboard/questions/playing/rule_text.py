@@ -189,6 +189,9 @@ class _RulePositions:
     def start(self) -> Callable[[], Location]:
         return lambda: Location(1, 1)
 
+    def detached(self) -> Positions:
+        return self
+
 
 def _child(node: Node, step: str, key_text: Callable[[Node], str]) -> tuple[Node | None, Node] | None:
     if isinstance(node, SequenceNode):

@@ -85,8 +85,8 @@ class PoolFindings:
             return
         self._has_pods = True
         for listed in toleration_lists(subject):
-            if not listed.of_devices and len(self._lists) < _MAX_LISTS:
-                self._lists.setdefault(listed.tolerations, subject.place(_path(listed)))
+            if not listed.of_devices and len(self._lists) < _MAX_LISTS and listed.tolerations not in self._lists:
+                self._lists[listed.tolerations] = subject.place(_path(listed))
 
     # -- complaints ---------------------------------------------------------------------------------------------------
 
