@@ -20,6 +20,7 @@ from bench.controllers.documents import NAMESPACE, deployment, new_template
 from moorage.client.event_recorders import CountingRecorder, SeriesRecorder
 from moorage.client.event_sender import EventSender
 from moorage.client.protocol import PatchType
+from moorage.cluster.event_loop import collect_less
 from moorage.control.framework.controller import ControllerContext
 from moorage.control.framework.runner import ControllerManager
 from moorage.control.registry import chosen
@@ -112,6 +113,7 @@ class Lifecycle:
         running += [sender.run() for sender in (kubelet_events, scheduler_events, manager_events)]
         tasks = [asyncio.create_task(part) for part in running]
         await asyncio.sleep(20.0)
+        collect_less()
         try:
             await self._phases()
         finally:

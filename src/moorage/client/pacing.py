@@ -60,7 +60,7 @@ class BackgroundCalls:
         if len(self._runners) < self._at_once:
             runner = asyncio.get_running_loop().create_task(self._run())
             self._runners.add(runner)
-            runner.add_done_callback(self._runners.discard)
+            runner.add_done_callback(self._runners.discard)  # also of one that is cancelled before it begins
 
     async def _run(self) -> None:
         waiting = self._waiting
@@ -70,6 +70,9 @@ class BackgroundCalls:
                 await call()
             except Exception:
                 _LOG.exception("A background call failed")  # a bug: the other calls go on
+        # At once, and not when the loop comes to it: what is sent until then would be left to a runner that has ended.
+        if (runner := asyncio.current_task()) is not None:
+            self._runners.discard(runner)
 
     def __len__(self) -> int:
         return len(self._waiting) + len(self._runners)

@@ -62,7 +62,7 @@ def run_until_signal(make: Callable[[], C], started: Callable[[C], None] = lambd
     return run(_run(make, started))
 
 
-def _collect_less() -> None:
+def collect_less() -> None:
     """Freeze the objects of the start, and look for cycles less often: few objects are part of one."""
     gc.collect()
     gc.freeze()
@@ -91,7 +91,7 @@ async def _run(make: Callable[[], C], started: Callable[[C], None]) -> SignalEnd
                 await asyncio.gather(starting, return_exceptions=True)
                 return SignalEnding(ended.result(), had_started=False)
             starting.result()
-            _collect_less()
+            collect_less()
             watchdog = component.watchdog
             watchdog.start()
             started(component)
