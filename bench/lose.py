@@ -21,19 +21,21 @@ _CPUS = ("250m", "300m", "400m", "450m")
 _GOAL = "60 s"
 
 
-def measure(nodes: int = NODES, times: int = TIMES) -> Iterator[Result]:
+def measure() -> Iterator[Result]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cluster.json"
-        path.write_text("\n---\n".join(map(json.dumps, _documents(nodes))), encoding="utf-8")
-        words = ["capacity", "lose", str(path), "--random", str(LOST), "--times", str(times), "--seed", "1"]
+        path.write_text("\n---\n".join(map(json.dumps, _documents())), encoding="utf-8")
+        words = ["capacity", "lose", str(path), "--random", str(LOST), "--times", str(TIMES), "--seed", "1"]
         seconds, memory = cost_of(*words, "-o", "json")
-        what = f"capacity lose --random {LOST} --times {times:,}, {nodes} nodes, {nodes * 10:,} pods"
+        what = (
+            f"capacity lose --random {LOST} --times {TIMES:,}, {NODES} nodes, {NODES + DEPLOYMENTS * REPLICAS:,} pods"
+        )
         yield Result("lose", f"{what}, CPU", seconds, goal=_GOAL)
         yield Result("lose", f"{what}, peak memory", memory, unit="B")
 
 
-def _documents(nodes: int) -> Iterator[dict[str, Any]]:
-    for number in range(nodes):
+def _documents() -> Iterator[dict[str, Any]]:
+    for number in range(NODES):
         labels = {"topology.kubernetes.io/zone": "abc"[number % 3]}
         capacity = {"cpu": "4", "memory": "16Gi", "pods": "110"}
         about = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}", "labels": labels}}
@@ -41,7 +43,7 @@ def _documents(nodes: int) -> Iterator[dict[str, Any]]:
     yield _workload("DaemonSet", "agent", "50m")
     for number in range(DEPLOYMENTS):
         name = f"web-{number}"
-        yield {**_workload("Deployment", name, _CPUS[number % 4], replicas=REPLICAS * nodes // NODES)}
+        yield _workload("Deployment", name, _CPUS[number % 4], replicas=REPLICAS)
         if number % 4 == 0:
             spec = {"minAvailable": "90%", "selector": {"matchLabels": {"app": name}}}
             about = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}}

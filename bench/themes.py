@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import autoscale, cel, cel_loops, fit, lint, parsing, plan, startup, tolerations, twins, validation
+from bench import autoscale, cel, cel_loops, fit, lint, lose, parsing, plan, startup, tolerations, twins, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,5 +22,6 @@ THEMES: dict[str, Callable[[], Iterator[Result]]] = {
     "lint": lint.measure,  # manifests a second, and memory
     "fit": fit.measure,  # the cheapest mix of nodes: the bound and the mix of 100,000 pods
     "autoscale": autoscale.measure,  # a day of an autoscaler in a plan
+    "lose": lose.measure,  # a thousand losses by chance
     "plan": plan.measure,  # a large cluster: CPU and peak memory of a plan, a drain and a rollout
 }

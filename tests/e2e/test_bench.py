@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from bench import __main__ as command
-from bench import autoscale, cel_loops, fit, lint, measure, plan, startup, twins
+from bench import autoscale, cel_loops, fit, lint, lose, measure, plan, startup, twins
 from bench.measure import Timing, race
 from bench.perf import twin_race
 from bench.result import Result, shown, table, timed
@@ -43,6 +43,9 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(autoscale, "DEPLOYMENTS", 2)
     monkeypatch.setattr(autoscale, "REPLICAS", 5)
     monkeypatch.setattr(autoscale, "HOURS", "10m")
+    monkeypatch.setattr(lose, "NODES", 20)
+    monkeypatch.setattr(lose, "REPLICAS", 4)
+    monkeypatch.setattr(lose, "TIMES", 3)
 
 
 @pytest.mark.parametrize("theme", THEMES)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -41,7 +42,9 @@ def problems(draw: st.DrawFn) -> Problem:
     takes = [[draw(st.integers(0, 4)) > 0 for _ in range(kinds)] for _ in numbers]
     bounds = []
     if draw(st.booleans()):
-        shares = np.array([float(index == 0) for index in range(kinds)])
+        several = st.lists(st.integers(0, 2), min_size=kinds, max_size=kinds)  # as limits of resources are
+        first = st.just([int(index == 0) for index in range(kinds)])
+        shares = np.array(draw(st.one_of(first, several)), np.float64)
         least = draw(st.integers(0, 1))
         bounds.append(Bound("pool: maxSize", shares, float(least + draw(st.integers(0, 2))), float(least)))
     return problem(numbers, amounts, rooms, prices, takes, bounds)
@@ -78,6 +81,12 @@ def test_a_solver_that_forgets_a_kind_of_node_would_be_noticed(monkeypatch: pyte
     pytest.importorskip("highspy")
     monkeypatch.setattr(solve, "undominated", lambda world: undominated(world)[:1])
     assert_notices(lambda: law_of_mixes(200))
+
+
+def test_kinds_that_are_left_out_in_spite_of_bounds_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("highspy")
+    monkeypatch.setattr(solve, "undominated", lambda world: undominated(msgspec.structs.replace(world, bounds=())))
+    assert_notices(lambda: law_of_mixes(300))
 
 
 def test_column_generation_is_never_better_than_the_cheapest_and_its_bound_never_above(

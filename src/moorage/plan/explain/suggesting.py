@@ -77,6 +77,8 @@ class Suggesting:
 
     def suggest(self, decision: Decision, record: PodRecord, feasible: Mask) -> Help:
         nodes = self.cluster.nodes
+        # Nodes that pools could start were there for a moment: there may be more slots than before.
+        feasible = np.concatenate([feasible, np.zeros(len(nodes.alive) - len(feasible), np.bool_)])
         among = nodes.alive & ~feasible
         only = self.node or self._daemons_node()
         if only:

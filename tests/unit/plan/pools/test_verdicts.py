@@ -3,6 +3,7 @@ import json
 import pytest
 from tests.unit.plan.planning import node, pod
 from tests.unit.plan.pools.pool_worlds import TYPES, Raw, daemon_set, node_pool, planner_of, pools_of
+from tests.unit.pools.inputs import instance_type, instance_types
 
 from moorage.plan.explain.explanation import Explanation, explain_pod, plain
 from moorage.plan.explain.target import find_target
@@ -134,3 +135,9 @@ def test_a_plan_notes_which_pool_would_help_pods_that_wait() -> None:
     notes = {note.object: note.message for note in outcome.notes}
     assert notes["Pod default/p"] == "it would fit with one node of pool spot (c.large/a/spot), 0.03/h (tried)"
     assert notes["Pod default/huge"].startswith("no pool would start a node for it: spot: 0/6 kinds of node")
+
+
+def test_more_kinds_of_node_than_the_cluster_has_slots_for() -> None:
+    many = [instance_type(f"t{number}", "4", "8Gi", spot={"a": 0.1}) for number in range(200)]
+    found = explained(pools_of(node_pool(), instance_types(*many)), node("n", "1"), pod("p", "3"))
+    assert found.pools[0].offer == "one node of pool spot (t0/a/spot), 0.1/h"

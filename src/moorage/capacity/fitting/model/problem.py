@@ -115,27 +115,22 @@ class Mix(msgspec.Struct, frozen=True, eq=False):
 def undominated(problem: Problem) -> Ints:
     """Return the kinds that no other one replaces: it costs no more, has no less room, and takes the same pods.
 
-    Kinds whose pool has a bound replace no other pool's, and are replaced by none.
+    It also counts no more against the bounds of pools, and as much where a pool has a least number of nodes.
     """
     order = np.lexsort((-problem.rooms.sum(axis=1), problem.prices))
-    bounded = np.zeros(problem.kinds, np.bool_)
-    for one in problem.bounds:
-        bounded |= one.shares != 0
+    shares = np.array([one.shares for one in problem.bounds], np.float64).reshape(-1, problem.kinds)
+    wanted = np.array([one.least > 0 for one in problem.bounds], np.bool_)
+    needed: Mask = (shares[wanted] != 0).any(axis=0)
+    # What is replaced has less room and takes fewer pods, or is more of a bound: all in one comparison.
+    facts = np.hstack([problem.rooms, problem.takes.T, -shares.T, shares[wanted].T])
     kept: list[int] = []
-    rooms: Floats = np.empty((0, problem.rooms.shape[1]))
-    takes: Mask = np.empty((0, problem.shapes), np.bool_)
-    useful: Mask = np.asarray(problem.most_on().any(axis=0))
+    best = np.empty((64, facts.shape[1]))
+    useful: Mask = np.asarray(problem.most_on().any(axis=0)) | needed
     for kind in order.tolist():
-        if bounded[kind]:
-            kept.append(kind)
+        if not useful[kind] or (best[: len(kept)] >= facts[kind]).all(axis=1).any():
             continue
-        if not useful[kind]:
-            continue
-        room, taken = problem.rooms[kind], problem.takes[:, kind]
-        replaced: Mask = (rooms >= room).all(axis=1)
-        replaced &= (takes | ~taken).all(axis=1)
-        if replaced.any():
-            continue
+        if len(kept) == len(best):
+            best = np.vstack([best, np.empty_like(best)])
+        best[len(kept)] = facts[kind]
         kept.append(kind)
-        rooms, takes = np.vstack([rooms, room]), np.vstack([takes, taken])
     return np.array(sorted(kept), np.int64)
