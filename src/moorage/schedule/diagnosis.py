@@ -113,9 +113,7 @@ class _Tally:
         for item in candidates.filters if cluster.nodes.alive[slot] else ():
             want = item.prepared.want
             if not item.plugin.filter_slot(want, cluster, slot):
-                chosen = np.array([slot], np.int64)
-                texts = tuple(item.plugin.reasons(want, cluster, chosen).elements())
-                code = self._refusals.intern((item.plugin.rejecting(want, cluster, chosen), texts))
+                code = self._refusals.intern(item.plugin.refusal_at(want, cluster, slot))
                 break
         self._count(self._codes.item(slot), -1)
         self._count(code, 1)

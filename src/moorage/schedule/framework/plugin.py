@@ -222,6 +222,11 @@ class Plugin(Generic[Want]):
         """Return the names of the plugins whose events may help, given slots that are refused here."""
         return frozenset({self.name})
 
+    def refusal_at(self, want: Want, cluster: Cluster, slot: int) -> tuple[frozenset[str], tuple[str, ...]]:
+        """Return what `rejecting` and `reasons` say of one refused slot."""
+        chosen = np.array([slot], np.int64)
+        return self.rejecting(want, cluster, chosen), tuple(self.reasons(want, cluster, chosen).elements())
+
     def unreadable(self, want: Want, cluster: Cluster) -> Sequence[UnreadableOn]:
         """Return values that could not be compared when nodes were filtered: not all if there are very many."""
         return ()

@@ -19,7 +19,7 @@ from moorage.columns.codes import Interner
 from moorage.columns.shape import Shape
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.framework.events import EventKind, on
-from moorage.schedule.framework.plugin import ChosenSlots, Mask, Plugin, Prepared, ReasonCodes, Verdict
+from moorage.schedule.framework.plugin import ChosenSlots, Code, Mask, Plugin, Prepared, ReasonCodes, Verdict
 from moorage.schedule.framework.wide import WidePlugin
 from moorage.schedule.local_answers import Filter
 from moorage.schedule.preemption.glimpse import glimpse
@@ -176,6 +176,17 @@ class NominatedPods(Plugin[_Want]):
     def rejecting(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> frozenset[str]:
         """Return also the plugins that object on slots that are refused here."""
         return frozenset({self.name, *(name for (name, _), _ in self._objections(want, cluster, slots))})
+
+    def refusal_at(self, want: _Want, cluster: Cluster, slot: int) -> tuple[frozenset[str], tuple[str, ...]]:
+        objection = self._objection_now(want, cluster, slot)
+        if objection is None:
+            return frozenset({self.name}), ()
+        return frozenset({self.name, objection[0]}), objection[1].reasons
+
+    def curable(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        objections = (self._objection_now(want, cluster, slot) for slot in slots.tolist())
+        codes = (objection is not None and objection[1].code is Code.UNSCHEDULABLE for objection in objections)
+        return np.fromiter(codes, np.bool_, len(slots))
 
     def awaited(self, shape: Shape, slot: int) -> list[PodRecord]:
         """Return the pods nominated for a slot for which a pod of this shape must leave room."""
