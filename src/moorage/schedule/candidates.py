@@ -396,7 +396,7 @@ class Engine:
 
     def catch_up(self) -> None:
         """Repair what is kept of every shape now, so that it is not left to the next pods."""
-        for kept in self._candidates.values():
+        for kept in [*self._candidates.values()]:  # what is asked for meanwhile becomes the one used last
             with suppress(Undecided):
                 kept.refresh()
 
