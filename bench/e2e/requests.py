@@ -67,6 +67,20 @@ class Requests:
             path += "?" + urlencode({"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items())})
         return self._with_body(b"DELETE", path, {"gracePeriodSeconds": 0} if at_once else {})
 
+    def post(self, path: str, document: Raw) -> bytes:
+        """Create an object of a kind that is defined in the cluster."""
+        return self._with_body(b"POST", path, document)
+
+    def apply(self, path: str, document: Raw, manager: str) -> bytes:
+        """Apply on the server, as the owner of all fields that are written."""
+        request = self._with_body(b"PATCH", f"{path}?{urlencode({'fieldManager': manager, 'force': 'true'})}", document)
+        return request.replace(b"Content-Type: application/json", b"Content-Type: application/apply-patch+yaml", 1)
+
+    @staticmethod
+    def as_user(request: bytes, user: str) -> bytes:
+        line, _, rest = request.partition(b"\r\n")
+        return b"%s\r\nImpersonate-User: %s\r\n%s" % (line, user.encode("ascii"), rest)
+
     def _with_body(self, method: bytes, path: str, document: Raw) -> bytes:
         body = _encode(document) if document else b""
         return b"%s %s%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
