@@ -10,8 +10,8 @@ INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --disable-pip
 # What running needs, and with it what testing needs.
 RUNS   := $(VENV)/.runs
 READY  := $(VENV)/.ready
-# Tests of processes wait now and then: one worker more than there are cores keeps all of them busy.
-WORKERS := $(shell echo $$(( $$(nproc) + 1 )))
+# Tests of processes and browsers wait half of their time: some more workers than there are cores keep all of them busy.
+WORKERS := $(shell echo $$(( $$(nproc) + 3 )))
 # The end-to-end tests use the real kubectl: the machine's own, or else one that is put beside our Python.
 KUBECTL_READY := $(if $(or $(KUBECTL),$(shell command -v kubectl)),,$(BIN)/kubectl)
 KUBECTL_USED := $(or $(KUBECTL),$(shell command -v kubectl),$(CURDIR)/$(BIN)/kubectl)
@@ -23,7 +23,7 @@ HELM_READY := $(if $(wildcard $(BIN)/helm),,install-helm)
 CHROMIUM_READY := $(if $(or $(CHROMIUM),$(shell command -v chromium chromium-browser google-chrome)),,install-chromium)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run install-chromium install-helm test test-slow test-interop test-attach test-faults check package screenshots docs format lock bench bench-e2e bench-controllers clean
+.PHONY: help setup run install-chromium install-helm test test-slow test-interop test-attach test-faults check style types package screenshots docs format lock bench bench-e2e bench-controllers clean
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,10 +58,12 @@ run: $(RUNS) ## set up and start an example cluster with its dashboard, all gate
 	@sed 's|^moorage|$(BIN)/moorage|' examples/cluster/TRY.txt
 	@$(BIN)/moorage up --ephemeral --nodes 0 --feature-gates=AllAlpha=true,AllBeta=true --load examples/cluster --dashboard $(if $(PORT),--port $(PORT))
 
-# Files are taken in the order that tests/conftest.py puts them in, long ones first.
+# Files are taken in the order that tests/conftest.py puts them in, long ones first. Types, layers and the package are
+# checked beside the tests, since those wait for processes now and then.
 test: $(READY) $(KUBECTL_READY) $(HELM_READY) $(CHROMIUM_READY) ## set up and run all tests
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check package
-	$(BIN)/python tests/run.py -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow"
+	@$(MAKE) --no-print-directory style
+	$(BIN)/python tests/run.py --beside "$(MAKE) --no-print-directory --jobs 2 --output-sync=target types package" \
+	  -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-slow: $(READY) $(KUBECTL_READY) ## the long fuzzing runs, full-size inputs and all examples of every law
 	MOORAGE_LAWS=thorough $(BIN)/python tests/run.py -n auto --dist loadfile --timeout 0 -m slow
@@ -78,9 +80,13 @@ test-attach: $(READY) $(KUBECTL_READY) ## test attach beside Kubernetes; MOORAGE
 test-faults: $(READY) ## kill, pause, cut, fill and slow down real processes; FAULTS=500 SEED=… STORE=sqlite, see tests/faults
 	$(BIN)/python -m tests.faults $(or $(FAULTS),500) --promise 5 $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE))
 
-check: $(READY) ## formatting, lints, types, layers
+check: style types ## formatting, lints, types, layers
+
+style: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+types: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -3,13 +3,19 @@
 Tests start clusters, browsers and etcd members, some of them in sessions of their own, which an interrupted test does
 not end. This process becomes the parent of all of them when their own parent dies (Linux: a child subreaper), and ends
 what is left when pytest has ended. A first Ctrl-C lets pytest end its tests; a second one ends everything at once.
+
+With `--beside COMMAND` as its first arguments it runs that command at the same time, with a lower priority; what it
+writes is shown after the tests, and if it fails, this program fails.
 """
 
 import ctypes
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -22,8 +28,11 @@ _POLL = 0.05
 
 
 def main(arguments: list[str]) -> int:
-    """Run pytest with these arguments. Return its exit code, or 130 after an interrupt."""
+    """Run pytest with these arguments. Return its exit code, else that of the command beside it; 130 if interrupted."""
     _adopt_orphans()
+    beside = None
+    if arguments[:1] == ["--beside"]:
+        beside, arguments = Beside(shlex.split(arguments[1])), arguments[2:]
     pytest = subprocess.Popen([sys.executable, "-m", "pytest", *arguments])
     interrupts: list[float] = []
 
@@ -38,10 +47,35 @@ def main(arguments: list[str]) -> int:
         if len(interrupts) > 1 or (interrupts and time.monotonic() > interrupts[0] + _PATIENCE):
             pytest.kill()
         time.sleep(_POLL)
+    while beside is not None and beside.is_running() and not interrupts:
+        time.sleep(_POLL)
+    checked = 0 if beside is None or interrupts else beside.show()
     left = _end_descendants()
     if left:
         print(f"ended {left} processes that the tests left behind", file=sys.stderr)
-    return 130 if interrupts else pytest.returncode
+    return 130 if interrupts else pytest.returncode or checked
+
+
+class Beside:
+    """A command that runs beside the tests. Its output is kept until it is shown at the end."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+        self._output = tempfile.TemporaryFile()  # noqa: SIM115 — it is read when the command has ended
+        self._process = subprocess.Popen(["nice", *command], stdout=self._output, stderr=subprocess.STDOUT)
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def show(self) -> int:
+        """Show what it wrote, now that it has ended, and return its exit code."""
+        code = self._process.wait()
+        self._output.seek(0)
+        sys.stdout.flush()
+        print(f"$ {shlex.join(self._command)}", flush=True)
+        shutil.copyfileobj(self._output, sys.stdout.buffer)
+        print(f"exit code {code}" if code else "passed", flush=True)
+        return code
 
 
 def _adopt_orphans() -> None:

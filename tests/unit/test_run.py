@@ -59,3 +59,13 @@ def test_no_process_is_left_after_an_interrupt(tmp_path: Path, number: signal.Si
 def test_the_exit_code_is_that_of_pytest(tmp_path: Path) -> None:
     ended = subprocess.run(_command(tmp_path, "assert False"), cwd=tmp_path, capture_output=True, check=False)
     assert ended.returncode == 1
+
+
+@pytest.mark.parametrize(("tests", "checks", "code"), [("pass", 0, 0), ("pass", 3, 3), ("assert False", 0, 1)])
+def test_a_command_runs_beside_the_tests(tmp_path: Path, tests: str, checks: int, code: int) -> None:
+    [python, run, *arguments] = _command(tmp_path, tests, "")
+    beside = f"{python} -c \"import sys; print('type', 'checked'); sys.exit({checks})\""
+    command = [python, run, "--beside", beside, *arguments]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == code
+    assert ended.stdout.endswith(f"type checked\n{f'exit code {checks}' if checks else 'passed'}\n")
