@@ -4,6 +4,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.laws.falsify import LAW_SETTINGS, assert_notices
@@ -154,6 +155,7 @@ def test_the_status_of_a_node_costs_nothing_while_its_labels_stay() -> None:
 # -- lowering of Lt and Gt ---------------------------------------------------------------------------------------------
 
 _NUMBERS = ("0", "7", "950", "-5", "9223372036854775807")
+_OTHERS = (("SemverGt", "1.2.3"), ("CEL", "taint.value.startsWith('a')"))
 _EFFECTS = ("", "NoSchedule", "NoExecute", "PreferNoSchedule")
 
 
@@ -176,10 +178,11 @@ _TERMS = st.sampled_from(
 )
 _PREFERRED = st.builds(lambda it: {"weight": 3, "preference": it}, _TERMS)
 _PODS = st.builds(
-    lambda tolerations, required, preferred, others: pod(
-        *tolerations, required=required or None, preferred=preferred, **others
+    lambda tolerations, beside, required, preferred, others: pod(
+        *tolerations, *beside, required=required or None, preferred=preferred, **others
     ),
     st.lists(_tolerations(), max_size=4),
+    st.sampled_from([[]] * 6 + [[toleration(*other, "spot", "", None)] for other in _OTHERS]),
     st.lists(_TERMS, max_size=2, unique_by=str),
     st.lists(_PREFERRED, max_size=1),
     st.sampled_from([{}, {"nodeSelector": {"a": "b"}}]),
@@ -200,9 +203,13 @@ def completed(document: Raw) -> Raw:
     return LOWERING.complete(document, NODES, "")
 
 
-def is_left_alone(document: Raw) -> bool:
-    """Whether the policy does not lower what the function makes a match label of."""
-    return "match.moorage.dev/" in str(document)
+def is_left_alone(document: Raw, wanted: Raw) -> bool:
+    """Whether the policy does not lower what the function does: other operators, and what becomes a match label."""
+    within = pod_of(document)
+    assert within is not None
+    others = [name for name, _ in _OTHERS]
+    has_others = any(one.get("operator") in others for one in within["spec"].get("tolerations") or [])
+    return has_others or "match.moorage.dev/" in str(wanted)
 
 
 def lowering_law(lower: Callable[[Raw], Raw]) -> Callable[[], None]:
@@ -211,7 +218,7 @@ def lowering_law(lower: Callable[[Raw], Raw]) -> Callable[[], None]:
     def law(kind: str, given_pod: Raw, others: list[Raw]) -> None:
         document = completed(workload(kind, given_pod))
         wanted = lower(document)
-        if is_left_alone(wanted):
+        if is_left_alone(document, wanted):
             assert lowered_by_policy(kind, document) == document
             return
         assert lowered_by_policy(kind, document) == completed(wanted)
@@ -220,7 +227,7 @@ def lowering_law(lower: Callable[[Raw], Raw]) -> Callable[[], None]:
         within = pod_of(applied)
         assert within is not None
         within["spec"]["tolerations"] = others
-        if not is_left_alone(lower(applied)):
+        if not is_left_alone(applied, lower(applied)):
             assert lowered_by_policy(kind, applied, wanted) == completed(lower(applied))
 
     return law
@@ -228,6 +235,13 @@ def lowering_law(lower: Callable[[Raw], Raw]) -> Callable[[], None]:
 
 def test_the_policy_lowers_thresholds_as_the_function_does() -> None:
     lowering_law(lowered)()
+
+
+@pytest.mark.parametrize("other", _OTHERS)
+def test_the_policy_lowers_nothing_beside_other_operators(other: tuple[str, str]) -> None:
+    both = toleration("Gt", "950", "spot", "", None), toleration(*other, "spot", "", None)
+    document = completed(workload("Deployment", pod(*both)))
+    assert lowered_by_policy("Deployment", document) == document
 
 
 def test_lowering_that_forgets_the_marker_is_noticed() -> None:

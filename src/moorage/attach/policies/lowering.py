@@ -1,8 +1,9 @@
 """Write the admission policy that lowers tolerations with Lt and Gt, for clusters that run no webhook.
 
 It does what `attach.objects.lowered` does, or nothing: then the API server refuses the operators in its own words. It
-leaves alone more than four pairs of key and effect, more than 64 terms, keys too long to mirror, values that are not
-integers, texts that would have to be escaped in the annotation, and a list that has the marker and a comparison.
+leaves alone other operators, more than four pairs of key and effect, more than 64 terms, keys too long to mirror,
+values that are not integers, texts that would have to be escaped in the annotation, and a list that has the marker and
+a comparison.
 Kubernetes: MutatingAdmissionPolicy of 1.36; CEL has no fold, hence the four.
 """
 
@@ -139,6 +140,7 @@ _VARIABLES = {
           (x.value != '' ? ['"value":"' + x.value + '"'] : [])).join(',') + '}').join(',') + ']'
     """),
     "possible": one_line(f"""
+        variables.all.all(x, x.operator in ['', 'Equal', 'Exists', 'Lt', 'Gt']) &&
         size(variables.choices.filter(c, !c.soft)) <= 4 &&
         (size(variables.choices.filter(c, !c.soft)) == 0 ||
           size(variables.product) * (size(variables.user) == 0 ? 1 :

@@ -18,6 +18,7 @@ Raw = dict[str, Any]
 _LEFT_OUT: Final = (VERSION_LABEL, WHY_ANNOTATION)
 #: What is compared is in the snapshot; certificates of cert-manager are not.
 _NOT_COMPARED: Final = (KINDS.NAMESPACE,)
+_WITHOUT_LABELS: Final = (KINDS.MUTATING_ADMISSION_POLICY, KINDS.MUTATING_ADMISSION_POLICY_BINDING)
 
 
 class Compared(NamedTuple):
@@ -59,7 +60,17 @@ def _compared(snapshot: Snapshot, installation: Installation) -> Iterator[Compar
         if live is None:
             yield Compared(kind, printed, None)
         else:
-            yield Compared(kind, printed, live, "" if kind in _NOT_COMPARED else difference(printed, live))
+            yield Compared(
+                kind, printed, live, "" if kind in _NOT_COMPARED else difference(_asked(kind, printed), live)
+            )
+
+
+def _asked(kind: Kind, printed: Raw) -> Raw:
+    """Return what a live object has to have: policies need no labels, and `attach policies` prints none."""
+    if kind not in _WITHOUT_LABELS:
+        return printed
+    metadata = {name: value for name, value in printed["metadata"].items() if name != "labels"}
+    return {**printed, "metadata": metadata}
 
 
 def difference(printed: Any, live: Any, path: str = "") -> str:

@@ -376,3 +376,13 @@ def test_pools_that_cannot_be_read_are_one_line(text: str, name: str, words: str
     found_templates, problems = templates(text, name)
     assert found_templates == []
     assert words in problems[0]
+
+
+def test_policies_that_attach_policies_has_printed_are_as_they_have_to_be() -> None:
+    """It prints no labels, as it does not know of an installation."""
+    policies_only = INSTALLATIONS["policies only"]
+    documents = running(policies_only)
+    for document in documents:
+        if document["kind"].startswith("MutatingAdmissionPolicy"):
+            del document["metadata"]["labels"]
+    assert found(status_of([*documents, node("a")], policies_only)) == []
