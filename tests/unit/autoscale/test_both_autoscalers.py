@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from tests.unit.autoscale.autoscaled import CLUSTER_AUTOSCALER, KARPENTER, ON_DEMAND, Autoscaled, deployment, group
 from tests.unit.plan.pools.pool_worlds import Raw, node_pool
@@ -59,3 +61,17 @@ def test_traffic_that_doubles_overflows_to_spot_and_leaves_again(scaler: Scaler)
     assert after.per_hour < busy.highest
     assert after.cost > busy.cost > 0
     assert not world.waiting()
+
+
+@pytest.mark.parametrize("scaler", [KARPENTER, CLUSTER_AUTOSCALER])
+def test_an_autoscaler_that_is_woken_late_still_looks(scaler: Scaler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a cluster: nobody is woken exactly when that was asked for."""
+    texts = [node_pool("a", [TYPE])] if scaler is KARPENTER else [group("a")]
+    world = Autoscaled(scaler, texts, deployment("web", 0))
+    controller = world.attached.controller
+    reconcile, late = controller.reconcile, count(1)
+    monkeypatch.setattr(controller, "reconcile", lambda key, there, now: reconcile(key, there, now + next(late) / 1000))
+    world.until(35).scale("web", 3).until(600)
+    assert not world.waiting()
+    world.scale("web", 0).until(3600)
+    assert world.nodes == []

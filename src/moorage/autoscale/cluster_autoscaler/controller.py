@@ -58,6 +58,7 @@ class ClusterAutoscalerController(NodeAutoscaler):
         self.delete_delay = self.options.node_delete_delay_after_taint
         self._origin: float | None = None
         self._last_look = _NEVER
+        self._planned = _FOREVER  # the time of the next look, as far as it is known
         self._seen = -1
         self._unneeded_since: dict[str, float] = {}
         self._unneeded: list[Unneeded] = []
@@ -78,7 +79,7 @@ class ClusterAutoscalerController(NodeAutoscaler):
         look = self._next_look(now)
         if now < look:
             return look
-        self._last_look = now
+        self._last_look, self._planned = now, _FOREVER
         version = self.version
         is_new = self._seen != version
         looks_again = any(until <= now for until in self._tried.values())
@@ -95,12 +96,16 @@ class ClusterAutoscalerController(NodeAutoscaler):
                 self._look_for_unneeded(world, now)
             due = min(due, self._remove_unneeded(world, now, actions))
         self._seen = version
-        return self._at_look(min(due, self._next_change(now)), now)
+        self._planned = self._at_look(min(due, self._next_change(now)), now)
+        return self._planned
 
     # -- when to look -------------------------------------------------------------------------------------------------
 
     def _next_look(self, now: float) -> float:
-        """Return the time of the next look: now, or when the scan interval is over."""
+        """Return the time of the next look: now, or when the scan interval is over.
+
+        It is kept until it comes: in a cluster nobody is woken exactly at it.
+        """
         if self._origin is None:
             self._origin = now
         if now <= self._last_look and self._seen == self.version:
@@ -108,7 +113,9 @@ class ClusterAutoscalerController(NodeAutoscaler):
         interval = self.options.scan_interval
         if self._last_look == _NEVER:
             return now
-        return self._last_look + interval if now < self._last_look + interval else self._on_grid(now)
+        soonest = self._last_look + interval
+        self._planned = min(self._planned, soonest if now < soonest else self._on_grid(now))
+        return max(self._planned, now)
 
     def _on_grid(self, time: float) -> float:
         """Return the first time of a look that is not before this time."""
