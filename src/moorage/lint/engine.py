@@ -133,8 +133,8 @@ class Linter:
 
     def _note_refusals(self, refusals: Iterable[Complaint]) -> None:
         """Note that something is refused for other reasons than that a gate is off, so that no version accepts it."""
-        wants_gates = self._admission.wants_gates
-        self.outcome.rejected_otherwise |= any(one.rule in _REFUSALS and one not in wants_gates for one in refusals)
+        others = (one for one in refusals if one not in self._admission.wants_gates)
+        self.outcome.rejected_otherwise |= any(one.rule in _REFUSALS for one in others)
 
     def finish(self) -> Iterator[Finding]:
         """Yield what only the whole input shows, and complete the outcome."""
@@ -283,8 +283,7 @@ class Linter:
         for complaint in complaints:
             refused = complaint.rule in ("rejected", "unserved-version")
             self.outcome.rejected_otherwise |= refused or (self._strict and complaint.rule in _STRICT_ERRORS)
-            kind_row = None if defined is None else defined.kind
-            yield self._finding(complaint, place_in(document, kind_row, lines, complaint.path))
+            yield self._finding(complaint, place_in(document, defined and defined.kind, lines, complaint.path))
 
     def _dropped(self, subject: Subject, result: Admitted | Rejected, unknown: set[str]) -> Iterator[Complaint]:
         """Yield the fields that the API server drops for want of a gate; what exists keeps them, new pods do not."""
