@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from bench.dumps import write_dump
 from bench.process import ENVIRONMENT, MOORAGE
 from bench.result import Result
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 NODES, DEPLOYMENTS, REPLICAS = 5_000, 50, 200
 RUNS = 3
+#: Pods of a dump of placed pods, as kubectl prints it.
+PLACED = 50_000
 _ZONE = "topology.kubernetes.io/zone"
 _VIEWS: tuple[tuple[str, ...], ...] = ((), ("--drain", "node-1"), ("--rollout", "deployment/web-1"))
 
@@ -32,6 +35,14 @@ def measure() -> Iterator[Result]:
             name = " ".join((f"plan {NODES:,} nodes, {DEPLOYMENTS * REPLICAS:,} pods", *view))
             yield Result("plan", f"{name}, CPU", costs[RUNS // 2][0], p99=costs[-1][0])
             yield Result("plan", f"{name}, peak memory", costs[RUNS // 2][1], unit="B")
+        for suffix in ("yaml", "json"):
+            path = Path(folder) / f"dump.{suffix}"
+            write_dump(path, NODES, PLACED)
+            seconds, memory = cost_of("plan", "--feature-gates=AllAlpha=true", str(path))
+            name = f"plan {NODES:,} nodes, {PLACED:,} placed pods, kubectl get -o {suffix}"
+            yield Result("plan", f"{name}, CPU", seconds, goal="≤ 10 s")
+            yield Result("plan", f"{name}, peak memory", memory, unit="B", goal="≤ 1 GiB")
+            path.unlink()
 
 
 def cost_of(*arguments: str) -> tuple[float, int]:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,6 +27,7 @@ from tests.unit.autoscale.autoscaled import (
 from tests.unit.plan.planning import Raw
 
 from moorage.autoscale.controller import NodeAutoscaler, Setup
+from moorage.autoscale.karpenter import consolidation
 from moorage.autoscale.karpenter.claims import Remaining
 from moorage.autoscale.karpenter.consolidation import Command, Consolidator
 from moorage.autoscale.karpenter.controller import KarpenterController
@@ -231,6 +233,50 @@ def _check_budgets(simulation: Simulation, world: Autoscaled, share: str) -> Non
         leaving, nodes = len(controller.leaving), simulation.world.count(KINDS.NODE)
         most = math.ceil(nodes * int(share[:-1]) / 100) if share.endswith("%") else int(share)
         assert leaving <= most, f"{leaving} of {nodes} nodes leave, {share} may"
+
+
+def check_sums(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Let every removal that sums rule out be tried nevertheless; return what the sums said."""
+    said: list[bool] = []
+    rules_out = Consolidator._needs_too_much
+
+    def checked(self: Consolidator, candidates: Any) -> bool:
+        found = rules_out(self, candidates)
+        said.append(found)
+        if found:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Consolidator, "_needs_too_much", lambda self, candidates: False)
+                tried = self.compute(candidates)
+            assert not isinstance(tried, Command), f"{tried.names} can go"
+            is_cheapest = not (self._kinds.prices < sum(one.price for one in candidates) - 1e-9).any()
+            assert not is_cheapest or tried.reason == "Can't replace with a cheaper node"
+        return found
+
+    monkeypatch.setattr(Consolidator, "_needs_too_much", checked)
+    return said
+
+
+def test_removals_that_sums_rule_out_are_not_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = check_sums(monkeypatch)
+    law_of_consolidation(KARPENTER)
+    assert any(said)
+
+
+@pytest.mark.slow
+def test_the_law_notices_sums_of_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consolidation, "most_of", lambda free, sizes: free // 4)
+    check_sums(monkeypatch)
+    assert_notices(lambda: law_of_consolidation(KARPENTER, SEARCH))
+
+
+@LAW_SETTINGS
+@given(st.lists(st.integers(-5, 40), max_size=5), st.sets(st.integers(3, 30), min_size=1, max_size=4))
+def test_what_sizes_add_up_to_is_the_largest_sum(free: list[int], sizes: set[int]) -> None:
+    sums = {0}
+    for _ in range(14):
+        sums |= {one + size for one in sums for size in sizes if one + size <= 40}
+    most = consolidation.most_of(np.array(free, np.int64), sizes)
+    assert most.tolist() == [max(one for one in sums if one <= max(room, 0)) for room in free]
 
 
 @pytest.mark.parametrize("scaler", [KARPENTER, CLUSTER_AUTOSCALER])

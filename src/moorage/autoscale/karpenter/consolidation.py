@@ -7,8 +7,9 @@ its NodePool while the nodes that it replaces are still there.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from math import gcd
 
 import msgspec
 import numpy as np
@@ -27,6 +28,8 @@ MAX_AT_A_TIME = 100
 SPOT_CHOICES = 15
 _BALANCED, _BALANCED_K = "Balanced", 2
 _SAVINGS = 1e-9
+#: Sums of sizes of pods are listed up to this many units of what they have in common.
+_MOST_UNITS = 4096
 
 
 class Command(msgspec.Struct, frozen=True, eq=False):
@@ -112,8 +115,11 @@ class Consolidator:
         """Say whether the pods of these nodes fit on the others, or on those and one new, cheaper node."""
         if reason := self._lacks_room(candidates):
             return NotPossible(reason)
+        price = sum(candidate.price for candidate in candidates)
+        if not (self._kinds.prices < price - _SAVINGS).any() and self._needs_too_much(candidates):
+            return NotPossible("Can't replace with a cheaper node")
         with self._without(candidates) as (records, slots):
-            if reason := self._hopeless(records, slots, sum(candidate.price for candidate in candidates)):
+            if reason := self._hopeless(records, slots, price):
                 return NotPossible(reason)
             plan = ClaimPlan(self._snapshot, self._kinds, self._trial, self._growths, without=slots)
             plan.solve(records, patient=False)
@@ -160,35 +166,39 @@ class Consolidator:
     def _needs_too_much(self, candidates: Sequence[Candidate]) -> bool:
         """Return whether the pods of these nodes need more than the others and one cheaper node have together.
 
-        Only nodes count that have room for one of the pods at least. To place the pods would end the same way.
+        Only nodes count that have room for one of the pods at least, each with what its pods can add up to. To place
+        the pods would end the same way.
         """
         nodes = self._snapshot.cluster.nodes
-        needs = Counter(record.shape for candidate in candidates for record in candidate.records)
-        distinct = {tuple(sorted(shape.requests.items())): dict(shape.requests) for shape in needs}
-        totals = Counter[str]({PODS: needs.total()})
-        for shape, number in needs.items():
-            for name, amount in shape.requests.items():
-                if name != PODS:
-                    totals[name] += amount * number
+        shapes = Counter(record.shape for candidate in candidates for record in candidate.records)
+        needs = Counter[str]({PODS: shapes.total()})
+        sizes: dict[str, set[int]] = {PODS: {1}}
+        distinct: dict[tuple[tuple[str, int], ...], None] = {}
+        for shape, number in shapes.items():
+            requests = tuple((name, amount) for name, amount in shape.requests.items() if amount and name != PODS)
+            distinct.setdefault(requests)
+            for name, amount in requests:
+                needs[name] += amount * number
+                sizes.setdefault(name, set()).add(amount)
         takes = np.zeros(len(nodes.free(PODS)), np.bool_)
-        for requests in distinct.values():
+        for requests in distinct:
             fits = nodes.free(PODS) > 0
-            for name, amount in requests.items():
-                if amount:
-                    fits = fits & (nodes.free(name) >= amount)
+            for name, amount in requests:
+                fits = fits & (nodes.free(name) >= amount)
             takes |= fits
         takes[[nodes.slot_of[candidate.name] for candidate in candidates]] = False
         cheaper = self._kinds.prices < sum(candidate.price for candidate in candidates) - _SAVINGS
-        for name, total in totals.items():
-            left = total - int(nodes.free(name)[takes].sum())
-            if left > 0 and left > self._largest_room(name, cheaper):
+        for name, total in needs.items():
+            left = total - int(most_of(nodes.free(name)[takes], sizes[name]).sum())
+            if left > 0 and left > int(most_of(self._rooms(name, cheaper), sizes[name]).max(initial=0)):
                 return True
         return False
 
-    def _largest_room(self, name: str, kinds: Mask) -> int:
-        if name not in self._kinds.resources or not kinds.any():
-            return 0
-        return int(self._kinds.room[kinds, self._kinds.resources.index(name)].max())
+    def _rooms(self, name: str, kinds: Mask) -> Amounts:
+        if name not in self._kinds.resources:
+            return np.zeros(0, np.int64)
+        rooms: Amounts = self._kinds.room[kinds, self._kinds.resources.index(name)]
+        return rooms
 
     def _room_for(self, record: PodRecord) -> Amounts:
         """Return for each slot how many pods like one it has room for, none where the scheduler refuses it."""
@@ -293,3 +303,22 @@ def is_balanced(savings: float, cost: float, totals: Totals) -> bool:
         return False
     disrupted = cost / totals.cost
     return disrupted == 0 or (savings / totals.price) / disrupted >= 1 / _BALANCED_K
+
+
+def most_of(free: Amounts, sizes: Collection[int]) -> Amounts:
+    """Return how much of each amount pods of these sizes can add up to at most, however many there are of each."""
+    free = np.maximum(free, 0)
+    unit = gcd(*sizes)
+    limit = int(free.max(initial=0)) // unit
+    if limit > _MOST_UNITS:
+        return free
+    reached = np.zeros(limit + 1, np.bool_)
+    reached[0] = True
+    for total in range(limit + 1):
+        if reached[total]:
+            for size in sizes:
+                if total + size // unit <= limit:
+                    reached[total + size // unit] = True
+    most = np.maximum.accumulate(np.where(reached, np.arange(limit + 1), 0))
+    found: Amounts = most[free // unit] * unit
+    return found

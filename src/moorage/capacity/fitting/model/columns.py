@@ -18,6 +18,8 @@ from moorage.capacity.fitting.model.problem import Floats, Ints, Mask, Pattern, 
 #: Rounds of column generation, and of those that search exactly.
 MAX_ROUNDS = 500
 MAX_EXACT_ROUNDS = 80
+#: With more shapes than these there are fewer exact rounds: each takes longer by the square.
+MANY_SHAPES, _LEAST_EXACT_ROUNDS = 100, 8
 #: An exact search of one node's best filling gives up after this number of branches; its bound is valid then, too.
 MAX_BRANCHES = 2_000
 _TOLERANCE = 1e-7
@@ -78,7 +80,7 @@ class Columns:
                 before = solution.cost
                 if self.add(self._improving(prices, real, weights, turn)):
                     continue
-            if exact_rounds >= MAX_EXACT_ROUNDS:
+            if exact_rounds >= most_exact_rounds(problem.shapes):
                 break
             exact_rounds += 1
             before, fruitless = float("inf"), 0
@@ -128,6 +130,13 @@ class Columns:
             if abs(dual) > 0:
                 total += dual * (one.most if dual < 0 else one.least)
         return scale, total
+
+
+def most_exact_rounds(shapes: int) -> int:
+    """Return how many rounds of column generation search exactly, for a problem of so many shapes."""
+    if shapes <= MANY_SHAPES:
+        return MAX_EXACT_ROUNDS
+    return max(MAX_EXACT_ROUNDS * MANY_SHAPES**2 // shapes**2, _LEAST_EXACT_ROUNDS)
 
 
 def _worth(pattern: Pattern, prices: Floats) -> float:

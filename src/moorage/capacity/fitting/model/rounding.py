@@ -17,6 +17,8 @@ _WHOLE = 1e-6
 MAX_BRANCHES = 200
 #: Of very many fillings those that are nearest to being used are chosen among.
 MAX_COLUMNS = 4_000
+#: With more shapes than these, what remains is put together greedily: a choice in integers takes minutes.
+MAX_SHAPES = 200
 
 
 def rounded(problem: Problem, filled: Filled, unit_prices: Floats, *, gap: float) -> Mix:
@@ -41,9 +43,10 @@ def _floored(problem: Problem, filled: Filled, unit_prices: Floats, keep: float,
             covered[shape] += pods * number
     rest = problem.with_numbers(np.maximum(problem.numbers - covered, 0)).with_bounds_left(nodes)
     more = [greedy_mix(rest, filled.pod_prices, unit_prices)]
-    chosen = whole_choice(rest, filled.patterns, near=filled.used, gap=gap)
-    if chosen is not None:
-        more.append(chosen)
+    if problem.shapes <= MAX_SHAPES:
+        chosen = whole_choice(rest, filled.patterns, near=filled.used, gap=gap)
+        if chosen is not None:
+            more.append(chosen)
     best = min(more, key=lambda mix: (int(mix.left.sum()), problem.cost(mix.nodes)))
     return Mix(nodes + best.nodes, dict(patterns + Counter(dict(best.patterns))), best.left)
 
