@@ -70,33 +70,50 @@ _NOTHING = PoolBlock(())
 class Offer:
     """What one node offers. `own` are the pools that only this node sees, in order, `shared` all others."""
 
-    __slots__ = ("_begins", "own", "segments", "shared", "size")
+    __slots__ = ("_begins", "_segments", "own", "shared")
 
     def __init__(self, own: Sequence[DevicePool], shared: PoolBlock = _NOTHING) -> None:
         self.own = own
         self.shared = shared
-        self.segments: list[Segment] = []
-        self.size = 0
-        first = 0
+        self._segments: list[Segment] = []
+        self._begins: list[int] = []
+
+    @property
+    def segments(self) -> Sequence[Segment]:
+        """Return the parts in order, lined up by the first search that asks."""
+        if not self._begins:
+            self._line_up()
+        return self._segments
+
+    @property
+    def size(self) -> int:
+        """Return how many devices there are."""
+        segments = self.segments
+        return segments[-1].begin + segments[-1].last - segments[-1].first if segments else 0
+
+    def _line_up(self) -> None:
+        shared, first = self.shared, 0
         if shared.pools:
-            for pool in own:
+            for pool in self.own:
                 last = shared.begins[bisect(shared.pools, preference(pool), key=preference)]
                 self._add(shared, first, last)
                 self._add(PoolBlock((pool,)))
                 first = last
             self._add(shared, first, len(shared.devices))
         else:
-            self._add(PoolBlock(own))
-        self._begins = [segment.begin for segment in self.segments]
+            self._add(PoolBlock(self.own))
+        self._begins = [segment.begin for segment in self._segments]
 
     def _add(self, block: PoolBlock, first: int = 0, last: int | None = None) -> None:
         last = len(block.devices) if last is None else last
         if last > first:
-            self.segments.append(Segment(self.size, block, first, last))
-            self.size += last - first
+            before = self._segments[-1] if self._segments else None
+            begin = before.begin + before.last - before.first if before is not None else 0
+            self._segments.append(Segment(begin, block, first, last))
 
     def device(self, position: int) -> PublishedDevice:
-        segment = self.segments[bisect(self._begins, position) - 1]
+        segments = self.segments
+        segment = segments[bisect(self._begins, position) - 1] if len(segments) > 1 else segments[0]
         return segment.block.devices[position - segment.begin + segment.first]
 
     def pool(self, identity: PoolId) -> DevicePool:
