@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 from tests.browser.dashboard_process import RunningDashboard, moorage_dashboard
 from tests.e2e.running_cluster import Cluster, moorage_up
 
@@ -30,6 +39,8 @@ BROWSER_ARGUMENTS = [
 ]
 #: Milliseconds: only what never comes takes so long, on a busy machine too.
 PATIENCE = 120_000.0
+_USUAL_SIZE: ViewportSize = {"width": 1280, "height": 720}  # Playwright's own
+_MEDIA = ("media", "color_scheme", "reduced_motion", "forced_colors", "contrast")
 expect.set_options(timeout=PATIENCE)
 
 
@@ -56,11 +67,17 @@ def browser() -> Iterator[Browser]:
 
 
 class Visitor:
-    """Opens pages of one dashboard: the first exchanges the token, the others bring its cookie."""
+    """Opens pages of one dashboard: the first exchanges the token, the others bring its cookie.
+
+    A new context costs a second of CPU: processes for the page and for its worker, and all modules of the page. Tests
+    one after the other therefore get the same page (`take` and `put_back`), which is loaded again and has forgotten
+    what was stored, routed and emulated; a second page of the same test has a context of its own.
+    """
 
     def __init__(self, browser: Browser, dashboard: RunningDashboard) -> None:
         self.browser, self.dashboard = browser, dashboard
         self._state: Any = None
+        self._kept: Page | None = None
 
     def context(self, **options: Any) -> BrowserContext:
         context = self.browser.new_context(storage_state=self._state, **options)
@@ -72,6 +89,32 @@ class Visitor:
             self._state = context.storage_state()
             page.close()
         return context
+
+    def take(self, **options: Any) -> Page:
+        """Return a page of this size and these media: the one that was put back, or a new one."""
+        page, self._kept = self._kept, None
+        if page is None or page.is_closed():
+            page = self.context().new_page()
+        page.set_viewport_size(options.pop("viewport", _USUAL_SIZE))
+        page.emulate_media(**{name: options.pop(name, "null") for name in _MEDIA})
+        assert not options
+        return page
+
+    def put_back(self, page: Page) -> None:
+        """Keep the page for the next test, without what a test may have left in it."""
+        if page.is_closed() or self._kept is not None or self.dashboard.process.poll() is not None:
+            page.context.close()  # there is one already, or the dashboard of this test alone has ended
+            return
+        page.unroute_all(behavior="ignoreErrors")
+        page.context.clear_permissions()
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        # An address of the same origin keeps the process of the page and ends all that the page does.
+        page.goto(f"{self.dashboard.url}icon.svg")
+        page.evaluate("() => (localStorage.clear(), sessionStorage.clear())")
+        page.mouse.move(0, 0)
+        self._kept = page
 
 
 @pytest.fixture(scope="module")
@@ -113,16 +156,34 @@ def _problem_of(message: ConsoleMessage) -> list[str]:
 
 @pytest.fixture
 def open_page() -> Iterator[OpenPage]:
-    """Open pages. At the end none of them has logged an error, a page error or a violation of its policy."""
+    """Open pages. At the end none of them has logged an error, a page error or a violation of its policy.
+
+    With `alone=True` a page has a context of its own: for tests that add scripts to it, which nothing removes. So have
+    pages with options that only a context can have, such as `has_touch`.
+    """
     problems: list[str] = []
     with ExitStack() as until:
 
-        def opened(visitor: Visitor, address: str = "", **options: Any) -> Page:
-            context = visitor.context(**options)
-            until.callback(context.close)
-            page = context.new_page()
-            page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-            page.on("console", lambda message: problems.extend(_problem_of(message)))
+        def opened(visitor: Visitor, address: str = "", *, alone: bool = False, **options: Any) -> Page:
+            def failed(error: Error) -> None:
+                problems.append(f"error: {error}")
+
+            def logged(message: ConsoleMessage) -> None:
+                problems.extend(_problem_of(message))
+
+            def leave() -> None:
+                page.remove_listener("pageerror", failed)
+                page.remove_listener("console", logged)
+                visitor.put_back(page)
+
+            if alone or not {"viewport", *_MEDIA}.issuperset(options):
+                page = visitor.context(**options).new_page()
+                until.callback(page.context.close)
+            else:
+                page = visitor.take(**options)
+                until.callback(leave)
+            page.on("pageerror", failed)
+            page.on("console", logged)
             page.goto(f"{visitor.dashboard.url}{address}")
             return page
 

@@ -2,11 +2,10 @@
 
 import base64
 import json
-import subprocess
-import sys
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
+from tests.e2e.forked_command import forked_moorage
 
 Change = dict[str, Any]
 #: The texts of all cells. A table paints its rows in the frame after it has got them.
@@ -52,8 +51,8 @@ def evicted(page: Page) -> list[tuple[str, str, str, str]]:
 
 def plan(*arguments: str) -> Any:
     """What `moorage plan` says would happen."""
-    command = [sys.executable, "-m", "moorage", "plan", *arguments, "-o", "json"]
-    made = subprocess.run(command, check=True, capture_output=True, text=True)
+    made = forked_moorage(["plan", *arguments, "-o", "json"])
+    assert not made.returncode, made.stderr
     return json.loads(made.stdout)["whatIf"]
 
 

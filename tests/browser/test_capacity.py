@@ -10,7 +10,7 @@ import pytest
 import yaml
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.accessibility import violations
-from tests.browser.conftest import ALL_GATES, EXAMPLE, Visitor
+from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
 from tests.browser.dashboard_process import moorage_dashboard
 
 KEY = "spot.example.com/failure-probability"
@@ -57,11 +57,8 @@ def _scaler() -> dict[str, object]:
 
 
 @pytest.fixture
-def page(visitor: Visitor) -> Iterator[Page]:
-    page = visitor.context(reduced_motion="reduce").new_page()
-    page.goto(f"{visitor.dashboard.url}#/capacity")
-    yield page
-    page.context.close()
+def page(visitor: Visitor, open_page: OpenPage) -> Page:
+    return open_page(visitor, "#/capacity", reduced_motion="reduce")
 
 
 def rows(page: Page) -> list[str]:

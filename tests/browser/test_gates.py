@@ -2,16 +2,15 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
+from tests.browser.accessibility import violations
 from tests.browser.conftest import OpenPage, Visitor
 from tests.browser.dashboard_process import moorage_dashboard
+from tests.e2e.forked_command import forked_moorage
 from tests.e2e.running_cluster import Cluster, moorage_up
 
 CEL = "TaintTolerationCEL"
@@ -20,7 +19,7 @@ SEMVER = "TaintTolerationNodeAffinitySemverComparisonOperators"
 
 def moorage(*arguments: str) -> Any:
     """What a command prints as JSON; an audit that finds anything ends with 1."""
-    ran = subprocess.run([sys.executable, "-m", "moorage", *arguments], capture_output=True, text=True)
+    ran = forked_moorage(arguments)
     assert ran.returncode in (0, 1), ran.stderr
     return json.loads(ran.stdout)
 
@@ -188,7 +187,7 @@ def test_a_half_enabled_gate_is_warned_about(browser: Browser, tmp_path: Path, o
             assert [kep["standing"] for kep in printed["keps"]] == ["absent"] * 3
             expect_keps(page, printed)
             expect(page.get_by_text("moorage attach install brings the 3 KEPs that are absent")).to_be_visible()
-            assert Axe().run(page).response["violations"] == []
+            assert violations(page) == []
             page.get_by_role("link", name=f"What depends on {CEL}").click()
             expect(page.locator(".gate-detail")).to_contain_text("No object uses what this gate guards.")
             page.context.close()
@@ -201,5 +200,5 @@ def test_it_is_accessible(files_dashboard: Visitor, open_page: OpenPage, width: 
         files_dashboard, f"#/gates?gate={CEL}", viewport={"width": width, "height": 800}, color_scheme=scheme
     )
     expect(page.locator(".gate-group").first).to_be_visible()
-    assert Axe().run(page).response["violations"] == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -214,12 +214,10 @@ def test_devices_of_a_node_are_listed(files_dashboard: Visitor, open_page: OpenP
 
 
 def test_a_node_that_does_not_exist_is_said_to_be_gone(files_dashboard: Visitor, open_page: OpenPage) -> None:
-    page = files_dashboard.context(reduced_motion="reduce").new_page()
-    page.goto(f"{files_dashboard.dashboard.url}#/map?node=nowhere")
+    page = open_page(files_dashboard, "#/map?node=nowhere", reduced_motion="reduce")
     expect(page.get_by_text("There is no such node")).to_be_visible()
     expect(page.locator(".node-grid")).to_be_hidden()
     expect(page.get_by_role("link", name="What if it changes")).to_be_hidden()
-    page.context.close()
 
 
 def test_what_would_happen_is_painted_over(page: Page) -> None:

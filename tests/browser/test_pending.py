@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, OpenPage, Visitor
 from tests.browser.dashboard_process import moorage_dashboard
+from tests.e2e.forked_command import forked_moorage
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import Cluster, moorage_up
 
@@ -115,8 +114,8 @@ def impersonating(cluster: Cluster, user: str, directory: Path) -> Path:
 
 
 def explained(pod: str, *options: str, path: Path = EXAMPLE) -> dict[str, Any]:
-    command = [sys.executable, "-m", "moorage", "explain", pod, "-f", str(path), ALL_GATES, "-o", "json", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = forked_moorage(["explain", pod, "-f", str(path), ALL_GATES, "-o", "json", *options])
+    assert not done.returncode, done.stderr
     told: dict[str, Any] = json.loads(done.stdout)
     return told
 

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, PATIENCE, OpenPage, Visitor
+from tests.browser.test_saved_pages import moorage
 from tests.browser.waiting import wait_for
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import Cluster
@@ -240,8 +239,7 @@ def test_of_the_past_there_are_rows_only(live_dashboard: Visitor, live_cluster: 
 
 def test_a_saved_page_shows_the_rows_of_a_pod(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "plan.html"
-    command = [sys.executable, "-m", "moorage", "plan", str(EXAMPLE), ALL_GATES, "--output", "html"]
-    path.write_text(subprocess.run(command, capture_output=True, text=True, check=True).stdout, "utf-8")
+    path.write_text(moorage("plan", str(EXAMPLE), ALL_GATES, "--output", "html"), "utf-8")
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(PATIENCE)
     wrong: list[str] = []

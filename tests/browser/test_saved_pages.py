@@ -2,16 +2,16 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import ALL_GATES, EXAMPLE, PATIENCE
+from tests.e2e.forked_command import forked_moorage
 
 TAINT = "--taint=spot-1=spot.example.com/failure-probability=90:NoExecute"
 BAD = "<img src=x onerror=\"document.title='taken'\">"
@@ -100,17 +100,24 @@ spec:
 """
 
 
+@lru_cache(maxsize=8)
 def moorage(*arguments: str) -> str:
-    done = subprocess.run([sys.executable, "-m", "moorage", *arguments], capture_output=True, text=True, check=False)
+    """What the command writes; the same arguments, and files of the same names, give the same."""
+    done = forked_moorage(arguments)
     assert not done.returncode, done.stderr
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    with browser.new_context(viewport={"width": 1280, "height": 900}) as context:
+        context.set_default_timeout(PATIENCE)
+        yield context
+
+
 @pytest.fixture
-def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+def opened(context: BrowserContext, tmp_path: Path) -> Iterator[Open]:
     """Return what writes a page and opens it; in the end nothing else was loaded, and nothing went wrong."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(PATIENCE)
     asked: list[str] = []
     wrong: list[str] = []
 
@@ -125,7 +132,8 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         return page
 
     yield open_page
-    context.close()
+    for page in context.pages:
+        page.close()
     assert wrong == []
     assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
     assert len([url for url in asked if url.startswith("file:")]) == 1

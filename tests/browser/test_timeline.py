@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.accessibility import violations
 from tests.browser.conftest import OpenPage, Visitor
@@ -135,7 +134,7 @@ def test_nothing_has_happened_only_where_that_is_known(live_dashboard: Visitor, 
     url = f"{live_dashboard.dashboard.url}#/timeline"
 
     def opened(problem: str, *, connected: bool) -> Locator:
-        page = open_page(live_dashboard)
+        page = open_page(live_dashboard, alone=True)
         nothing = {"until": 1_790_000_000, "entries": [], "leftOut": 0, "problem": problem}
         page.route("**/api/earlier", lambda route: route.fulfill(json=nothing))
         page.route("**/api/state", lambda route: _without_happenings(route, connected=connected))
@@ -435,5 +434,5 @@ def test_it_is_accessible(live_dashboard: Visitor, open_page: OpenPage, front: K
     page = open_page(live_dashboard, f"#/timeline?tab={tab}", viewport={"width": width, "height": 800})
     something = {"list": ".entry-list tr", "lanes": ".lane", "rollouts": ".rollout", "moments": ".moment-list tr"}
     page.locator(something[tab]).first.wait_for()
-    assert Axe().run(page).response["violations"] == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

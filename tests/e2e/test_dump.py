@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tests.e2e.forked_command import forked_moorage
 from tests.e2e.up_process import UpProcess
 
 OBJECTS = """
@@ -72,7 +73,7 @@ spec:
 
 
 def run(*arguments: str, status: int = 0) -> str:
-    ran = subprocess.run([sys.executable, "-m", "moorage", *arguments], capture_output=True, text=True, timeout=120)
+    ran = forked_moorage(arguments)
     assert ran.returncode == status, ran.stdout + ran.stderr
     assert "Traceback" not in ran.stderr
     return ran.stdout

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 from tests.e2e.component_processes import free_port, until
+from tests.e2e.forked_command import forked_moorage
 from tests.e2e.kubectl import Kubectl
 from tests.e2e.running_cluster import Cluster, moorage_up
 
-_TIMEOUT_SECONDS = 60
 _BIG = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -41,8 +41,7 @@ def _failed_scheduling(kubectl: Kubectl) -> str:
 
 
 def _moorage(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "moorage", *arguments]
-    ran = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False)
+    ran = forked_moorage(arguments, stdin)
     assert "Traceback" not in ran.stderr
     return ran
 
