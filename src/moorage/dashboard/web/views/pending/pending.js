@@ -142,7 +142,7 @@ export class PendingView extends HTMLElement {
     const verb = known ? "waited" : made === 1 ? "waits" : "wait";
     const more = unmade ? `; ${number(unmade)} more ${unmade === 1 ? "does" : "do"} not exist yet` : "";
     const waiting = `${count(made, "pod")} in ${count(groups.filter((group) => !group.unmade).length + leftOut, "group")} ${verb} for a node${more}`;
-    const clear = placed + bound ? allClear(placed, known) : "There are no pods";
+    const clear = placed + bound ? allClear(placed, known) : `There ${known ? "were" : "are"} no pods`;
     setText(this.#lead, `${pending ? waiting : clear} ${known}`.trim());
   }
 

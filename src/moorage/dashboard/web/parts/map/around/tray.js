@@ -27,7 +27,7 @@ export class Tray {
     if (!model) return;
     const stranded = overlay?.stranded ?? [];
     const waiting = model.tray.filter((pod) => pod >= 0);
-    setText(this.text, model.podNumbers.size ? trayText(waiting.length, stranded.length, model.astray) : "There are no pods");
+    setText(this.text, model.podNumbers.size ? trayText(waiting.length, stranded.length, model.astray) : noPods());
     const found = (pod) => (marks.searching ? marks.pods[pod] & FOUND : 1);
     const pods = [...waiting].sort((a, b) => found(b) - found(a)).slice(0, MOST);
     const keys = [...pods.map((pod) => [model.pods[pod], overlay?.pending.has(model.pods[pod].key) ? "stranded" : found(pod) ? "" : "dim"]), ...stranded.slice(0, MOST - pods.length).map((key) => [model.pods[model.podNumbers.get(key)] ?? { key, workload: "" }, "stranded"])];
@@ -54,6 +54,10 @@ function entry(pod, sort, small, exists) {
   if (small) element.classList.add("small");
   if (sort) element.classList.add(sort);
   return element;
+}
+
+function noPods() {
+  return asOf() ? `There were no pods ${asOf()}` : "There are no pods";
 }
 
 /** What is true of pods that are not on a node; of a cluster that does not answer only what was last seen. */
