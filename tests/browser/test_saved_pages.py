@@ -144,6 +144,9 @@ def plan_of(*arguments: str) -> Any:
 
 
 def number(page: Page, name: str) -> int:
+    """Return a number of the plan that is shown; a row that would have only zeros is left out."""
+    if not page.locator(f'td[data-number="{name}"]').count():
+        return 0
     return int(page.locator(f'td[data-number="{name}"]').last.inner_text().replace(",", ""))
 
 

@@ -35,8 +35,8 @@ const NUMBERS = [
 ];
 /** What `present` sums up: the pods that the map shows. */
 const PRESENT = ["bound", "placed", "evicting", "pending"];
-/** Numbers that most plans lack have no row where they are 0. */
-const ALWAYS = new Set(["nodes", "present", "bound", "placed", "pending", "preempted", "failedWorkloads", "rejectedObjects", "unreadable"]);
+/** All other numbers have no row where they are 0. */
+const ALWAYS = new Set(["nodes", "present", "placed", "pending"]);
 const STATES = { Pending: "warn", Evicting: "warn", Evicted: "bad", Failed: "bad", Refused: "bad", Preempted: "warn", Bound: "good", Placed: "good", Succeeded: "good" };
 const LEVELS = { error: "bad", warning: "warn", info: "info" };
 const ROW = 33;
@@ -83,7 +83,7 @@ function states(plan) {
 
 function phrase(summary) {
   const others = ["evicting", "evicted", "failed", "refused"].filter((key) => summary[key]).map((key) => `, ${number(summary[key])} ${key === "evicting" ? "to be evicted" : key}`);
-  return `${count(present(summary), "pod")} on ${count(summary.nodes, "node")}: ${number(summary.placed)} placed, ${number(summary.bound)} already there, ${number(summary.pending)} Pending${others.join("")}`;
+  return `${count(present(summary), "pod")} on ${count(summary.nodes, "node")}: ${number(summary.placed)} placed, ${summary.bound ? `${number(summary.bound)} already there, ` : ""}${number(summary.pending)} Pending${others.join("")}`;
 }
 
 function present(summary) {
