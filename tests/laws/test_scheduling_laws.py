@@ -262,11 +262,11 @@ def _forgetful(scheduler: Scheduler) -> None:
     """A queue that drops whoever failed twice."""
     failed = scheduler.queue.failed
 
-    def fail(pod: Any, rejected_by: frozenset[str], now: float) -> None:
+    def fail(pod: Any, rejected_by: frozenset[str], now: float, answer: str = "") -> None:
         if pod.attempts > 1:
             scheduler.queue.remove(pod.key)
         else:
-            failed(pod, rejected_by, now)
+            failed(pod, rejected_by, now, answer)
 
     scheduler.queue.__dict__["failed"] = fail
 

@@ -23,10 +23,11 @@ from moorage.schedule.framework.events import Event, EventKind, node_events, pod
 from moorage.schedule.framework.plugin import PostFilterResult, Profile
 from moorage.schedule.plugins.devices.dynamic_resources import DynamicResources
 from moorage.schedule.plugins.taint_toleration import TaintToleration
-from moorage.schedule.pod_queue import Backoff, SchedulingQueue
+from moorage.schedule.pod_queue import SchedulingQueue
 from moorage.schedule.preemption.disruption_budgets import DisruptionBudgets
 from moorage.schedule.preemption.nominations import NominatedPods, Nominations
 from moorage.schedule.preemption.preemption import DefaultPreemption, PreemptionResult
+from moorage.schedule.queue_timers import Backoff
 from moorage.schedule.waiting_pods import NO_NODES, QueuedPod, RequeueTable
 
 FAILED_SCHEDULING = "FailedScheduling"
@@ -106,6 +107,7 @@ class Scheduler:
             ungated=frozenset(name for name, p in profiles.items() if not p.respects_scheduling_gates),
             why_claims_wait=cluster.devices.why_claims_wait,
             has_promised_claims=cluster.devices.has_promised_claims,
+            refresh=cluster.refresh,
         )
         args = {name: (preemption or {}).get(name, _DEFAULT_ARGS) for name in profiles}
         self._preemption = {
@@ -193,7 +195,7 @@ class Scheduler:
         record = pod.record
         if not len(self.cluster.nodes):
             self.nominations.forget(record.key)
-            self.queue.failed(pod, frozenset({NO_NODES}), now)
+            self.queue.failed(pod, frozenset({NO_NODES}), now, NO_NODES_TEXT if _is_like_others(record) else "")
             return NoNode(pod, NO_NODES_TEXT, frozenset({NO_NODES}))
         undone = candidates.post_filter(record) if record.shape.devices else None
         outcome = self._preempt(pod.scheduler, candidates, nominated)
@@ -211,7 +213,9 @@ class Scheduler:
         elif outcome.gives_up:
             keeps = None
             self.nominations.forget(record.key)
-        self.queue.failed(pod, rejected_by, now)
+        is_unlike = nominated is not None or keeps is not None or bool(self.nominations.awaited_by(record.key))
+        is_shared = not is_unlike and not candidates.is_provisional and _is_like_others(record)
+        self.queue.failed(pod, rejected_by, now, message if is_shared else "")
         if keeps is not None:
             self.nominations.add(record, keeps)
         released = [*demoted, record] if nominated is not None and keeps != nominated else demoted
@@ -285,6 +289,7 @@ class Scheduler:
         before, after = old.status.nominatedNodeName, record.pod.status.nominatedNodeName
         if before == after:
             return
+        self.queue.set_apart(record.key, now)
         if after:
             self.nominations.nominate(record, after)
         else:
@@ -405,6 +410,11 @@ def _engine(profile: Profile, cluster: Cluster, nominations: Nominations) -> Eng
     nominated = NominatedPods(nominations, lambda shape: engine.candidates(shape))
     engine.profile = msgspec.structs.replace(profile, filters=(*profile.filters, nominated))
     return engine
+
+
+def _is_like_others(record: PodRecord) -> bool:
+    """Return whether what plugins say of a pod without a node follows from its shape: devices are promised to pods."""
+    return not record.shape.devices and not record.pod.spec.resourceClaims
 
 
 def _preemption_half(undone: PostFilterResult | None, outcome: PreemptionResult) -> str:

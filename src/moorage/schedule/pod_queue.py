@@ -9,25 +9,26 @@ Time is an argument: `next_time` says when to ask again. A pod is
   for its expensive expressions to be evaluated;
 - *in flight*: being tried. Events are kept meanwhile, and considered if the attempt fails.
 
-Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape; a pod that finds
-no nodes at all waits for the first one instead of being tried again and again; a pod whose ResourceClaims are not
-there gets an event after a second, by an attempt that fails.
+Kubernetes: backend/queue/scheduling_queue.go. Differs: hints are asked once for all pods of a shape, one of which is
+tried for all (see `turns`); a pod that finds no nodes at all waits for the first one instead of being tried again and
+again; a pod whose ResourceClaims are not there gets an event after a second, by an attempt that fails.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from math import inf
 
-import msgspec
-
 from moorage.columns.cluster import PodRecord
+from moorage.columns.shape import Shape
 from moorage.match.devices.claims import ClaimKey, claim_keys
 from moorage.model.types.pod import Pod, PodSpec
 from moorage.schedule.framework.events import ABOUT_RESOURCE_CLAIMS, Event, EventKind, claim_of, concerns, own_events
 from moorage.schedule.framework.plugin import Verdict
 from moorage.schedule.plugins.priority_sort import PrioritySort, QueuePosition
 from moorage.schedule.plugins.scheduling_gates import SchedulingGates
+from moorage.schedule.queue_timers import Backoff, Timers
+from moorage.schedule.turns import Surroundings, Turns
 from moorage.schedule.waiting_pods import (
     QueuedPod,
     QueueMove,
@@ -40,60 +41,7 @@ from moorage.schedule.waiting_pods import (
 MAX_WAIT_SECONDS = 300.0
 EVALUATION_WAIT_SECONDS = 1.0  # before an event says that expressions are being evaluated
 CLAIMS_WAIT_SECONDS = 1.0  # before an event says that its ResourceClaims are missing or being allocated
-INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS = 1.0, 10.0
 Cause = QueueMove | EventKind
-
-
-class Backoff(msgspec.Struct, frozen=True):
-    """How long a pod waits after a failure: doubles up to a limit, and is not rounded to seconds as in Kubernetes."""
-
-    initial: float = INITIAL_BACKOFF_SECONDS
-    longest: float = MAX_BACKOFF_SECONDS
-
-    def seconds(self, failures: int) -> float:
-        if failures <= 0:
-            return 0.0
-        doublings = min(failures - 1, 63)
-        return min(self.longest, self.initial * (1 << doublings))
-
-
-class _Timers:
-    """Pods by time; entries of pods that have left the state are skipped."""
-
-    __slots__ = ("_entries", "_place")
-
-    def __init__(self, place: QueueState) -> None:
-        self._place = place
-        self._entries: list[tuple[float, QueuePosition, QueuedPod]] = []
-
-    def push(self, time: float, position: QueuePosition, pod: QueuedPod) -> None:
-        heappush(self._entries, (time, position, pod))
-
-    def __bool__(self) -> bool:
-        return bool(self._entries)
-
-    def next_time(self) -> float:
-        entries = self._entries
-        while entries and not self._is_valid(entries[0]):
-            heappop(entries)
-        return entries[0][0] if entries else inf
-
-    def pop(self, now: float) -> QueuedPod | None:
-        """Return the next pod whose time has come."""
-        return heappop(self._entries)[2] if self._entries and self.next_time() <= now else None
-
-    def pop_early(self) -> QueuedPod | None:
-        """Return the next pod, whether its time has come or not."""
-        return heappop(self._entries)[2] if self.next_time() < inf else None
-
-    def trim(self, pods: int) -> None:
-        """Drop stale entries if there are many."""
-        if len(self._entries) > 64 + 2 * pods:
-            self._entries = [entry for entry in self._entries if self._is_valid(entry)]
-            heapify(self._entries)
-
-    def _is_valid(self, entry: tuple[float, QueuePosition, QueuedPod]) -> bool:
-        return entry[1][2] == entry[2].number and entry[2].place is self._place
 
 
 class SchedulingQueue:
@@ -101,7 +49,7 @@ class SchedulingQueue:
 
     `tables` has the plugins' hints by scheduler name; `ungated` names schedulers that ignore scheduling gates;
     `why_claims_wait` says why a pod's ResourceClaims are not there, if they are not; `has_promised_claims`, whether
-    any of them is about to be allocated for another pod.
+    any of them is about to be allocated for another pod; `refresh` returns the shape that a pod has now.
     """
 
     def __init__(
@@ -111,6 +59,7 @@ class SchedulingQueue:
         ungated: frozenset[str] = frozenset(),
         why_claims_wait: Callable[[Pod], str] = lambda pod: "",
         has_promised_claims: Callable[[Pod], bool] = lambda pod: False,
+        refresh: Callable[[PodRecord], Shape] = lambda record: record.shape,
     ) -> None:
         self._tables = tables
         self._backoff = backoff or Backoff()
@@ -123,12 +72,27 @@ class SchedulingQueue:
         self._number = 0
         # Heaps hold entries of pods that have moved on; such an entry's number is not the pod's any more.
         self._active: list[tuple[QueuePosition, QueuedPod]] = []
-        self._in_backoff = _Timers(QueueState.BACKOFF)
-        self._after_error = _Timers(QueueState.BACKOFF)
-        self._longest_waiting = _Timers(QueueState.UNSCHEDULABLE)
-        self._without_claims = _Timers(QueueState.GATED)
+        self._in_backoff = Timers(QueueState.BACKOFF)
+        self._after_error = Timers(QueueState.BACKOFF)
+        self._longest_waiting = Timers(QueueState.UNSCHEDULABLE)
+        self._without_claims = Timers(QueueState.GATED)
         self._by_claim: dict[ClaimKey, dict[str, QueuedPod]] = {}  # pods by the ResourceClaims that they use
         self._unschedulable = WaitingGroups(tables)
+        self._turns = Turns(
+            self._unschedulable,
+            Surroundings(
+                requeue=self._requeue,
+                withdraw=self._withdraw,
+                reserve=self._reserve,
+                is_concerned=lambda pod, event: (
+                    concerns(event, pod.key, pod.record.pod) and not self._waits_for_claims(pod)
+                ),
+                refresh=lambda pod: refresh(pod.record),
+                backoff=self._backoff.seconds,
+            ),
+        )
+        #: Whether pods that wait are tried again to be told of new reasons, though there is no node for them.
+        self.tells_reasons = True
         self._in_flight: dict[str, int] = {}  # the number of events before each
         self._events: list[Event] = []
         self._events_dropped = 0
@@ -156,14 +120,19 @@ class SchedulingQueue:
         changed = old.shape is not record.shape
         events = own_events(record.key, old.pod, record.pod) if changed else ()
         if pod.place is QueueState.UNSCHEDULABLE:
-            self._unschedulable.remove(pod)
+            if not changed:
+                pod.record = record
+                return
+            cause = pod.group.woken_by if pod.group is not None and pod.group.is_awake else None
             pod.record = record
-            self._unschedulable.add(pod)
-            helpful = next((event for event in events if self._may_help(pod, event)), None)
-            if helpful is not None:
-                self._wake(pod, now, helpful.kind)
+            self._set_apart(pod)
+            cause = next((event.kind for event in events if self._may_help(pod, event)), cause)
+            if cause is not None:
+                self._wake(pod, now, cause)
             return
         pod.record = record
+        if changed:
+            self._turns.over(pod)
         if pod.place is QueueState.IN_FLIGHT:
             self._events.extend(events)
         elif pod.place is QueueState.GATED or (pod.place is QueueState.ACTIVE and changed):
@@ -176,6 +145,7 @@ class SchedulingQueue:
         self._unindex(pod)
         if pod.place is QueueState.UNSCHEDULABLE:
             self._unschedulable.remove(pod)
+        self._turns.over(pod)
         self._land(key)
         pod.place = QueueState.NOWHERE
 
@@ -196,9 +166,10 @@ class SchedulingQueue:
         """Return why a pod may not be tried yet; None if it may."""
         return None if scheduler in self._ungated else self._gate(spec)
 
-    def _enter(self, pod: QueuedPod, cause: Cause, now: float) -> None:
+    def _enter(self, pod: QueuedPod, cause: Cause, now: float, number: int = 0) -> None:
         """Make a pod active, unless it is gated, or waits for its claims and has not waited long."""
         if self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
+            self._turns.over(pod)
             pod.place = QueueState.GATED
             self.incoming[QueueState.GATED, cause] += 1
             return
@@ -210,16 +181,22 @@ class SchedulingQueue:
             return
         pod.place = QueueState.ACTIVE
         self.incoming[QueueState.ACTIVE, cause] += 1
-        heappush(self._active, (self._place(pod), pod))
+        heappush(self._active, (self._place(pod, number), pod))
 
     def _waits_for_claims(self, pod: QueuedPod) -> bool:
         """Return whether a pod's ResourceClaims are not there."""
         return bool(pod.record.pod.spec.resourceClaims) and bool(self._why_claims_wait(pod.record.pod))
 
-    def _place(self, pod: QueuedPod) -> QueuePosition:
-        self._number += 1
-        pod.number = self._number
-        return self._position(pod.record.pod.spec, pod.since, self._number)
+    def _reserve(self, pods: int) -> range:
+        first = self._number + 1
+        self._number += pods
+        return range(first, self._number + 1)
+
+    def _place(self, pod: QueuedPod, number: int = 0) -> QueuePosition:
+        if not number:
+            number = self._number = self._number + 1
+        pod.number = number
+        return self._position(pod.record.pod.spec, pod.since, number)
 
     # -- attempts ---------------------------------------------------------------------------------------------------
 
@@ -227,6 +204,9 @@ class SchedulingQueue:
         """Return the next pod to try, which is in flight from now on; None if there is none now."""
         if self._in_backoff or self._after_error or self._longest_waiting or self._without_claims:
             self._pass_time(now)
+            if self.tells_reasons:
+                self._turns.tell(now)
+        self._turns.pass_on(now)
         pod = self._pop_active() or self._in_backoff.pop_early()
         while pod is not None and pod.record.pod.spec.resourceClaims and self._hold(pod, now):
             pod = self._pop_active() or self._in_backoff.pop_early()
@@ -254,6 +234,7 @@ class SchedulingQueue:
         if now >= pod.evaluated_until or self._pods.get(pod.key) is not pod:
             return False
         self._land(pod.key)
+        self._turns.over(pod)
         pod.attempts -= 1
         pod.place = QueueState.GATED
         self._without_claims.push(pod.evaluated_until, self._place(pod), pod)
@@ -275,12 +256,17 @@ class SchedulingQueue:
             del self._pods[key]
             self._unindex(pod)
             self._land(key)
+            self._turns.over(pod)
             pod.place = QueueState.NOWHERE
 
-    def failed(self, pod: QueuedPod, rejected_by: frozenset[str], now: float) -> None:
-        """Requeue a pod without a node. `rejected_by` names the plugins that refused; empty after an error."""
+    def failed(self, pod: QueuedPod, rejected_by: frozenset[str], now: float, answer: str = "") -> None:
+        """Requeue a pod without a node. `rejected_by` names the plugins that refused; empty after an error.
+
+        `answer` is what every pod of this shape would be told now; empty if that is not known.
+        """
         events = self._events_since(pod.key)
         self._land(pod.key)
+        self._turns.over(pod)
         if self._pods.get(pod.key) is not pod:
             return  # it went away meanwhile
         pod.rejected_by = rejected_by
@@ -296,8 +282,11 @@ class SchedulingQueue:
             return
         pod.place = QueueState.UNSCHEDULABLE
         self.incoming[QueueState.UNSCHEDULABLE, QueueMove.ATTEMPT_FAILED] += 1
-        self._unschedulable.add(pod)
-        self._longest_waiting.push(now + MAX_WAIT_SECONDS, self._place(pod), pod)
+        if answer:
+            self._turns.answered(pod, answer, now)
+        else:
+            self._unschedulable.add(pod)
+        self._wait_long(pod, now)
         self._longest_waiting.trim(len(self._pods))
 
     def give_back(self, now: float) -> list[QueuedPod]:
@@ -314,12 +303,27 @@ class SchedulingQueue:
             self._index(pod)
             self.failed(pod, frozenset(), now)
 
+    def set_apart(self, key: str, now: float) -> None:
+        """Try a waiting pod for itself from now on: another answer than to those of its shape is possible."""
+        pod = self._pods.get(key)
+        if pod is not None and pod.place is QueueState.UNSCHEDULABLE and pod.group is not None:
+            woken_by = pod.group.woken_by if pod.group.is_awake else None
+            self._set_apart(pod)
+            if woken_by is not None:
+                self._wake(pod, now, woken_by)
+
+    def _set_apart(self, pod: QueuedPod) -> None:
+        self._turns.catch_up(pod)
+        self._unschedulable.remove(pod)
+        self._unschedulable.add(pod)
+
     def activate(self, key: str) -> None:
         """Try this pod as soon as it is its turn."""
         pod = self._pods.get(key)
         if pod is None:
             return
         if pod.place is QueueState.UNSCHEDULABLE:
+            self._turns.catch_up(pod)
             self._unschedulable.remove(pod)
         if pod.place in (QueueState.UNSCHEDULABLE, QueueState.BACKOFF):
             self._enter(pod, QueueMove.ACTIVATED, inf)
@@ -344,9 +348,7 @@ class SchedulingQueue:
         for scheduler, table in self._tables.items():
             for group in self._unschedulable.concerned(scheduler, table, event):
                 if table.may_help(group.shape, group.rejected_by, event):
-                    for pod in list(group.pods.values()):
-                        if concerns(event, pod.key, pod.record.pod) and not self._waits_for_claims(pod):
-                            self._wake(pod, now, event.kind)
+                    self._turns.wake(group, event, now)
 
     def _claim_happened(self, event: Event, now: float) -> None:
         """Wake the pods that use a ResourceClaim; ten thousand may wait, each for its own."""
@@ -366,18 +368,25 @@ class SchedulingQueue:
         return table is None or table.may_help(pod.record.shape, pod.rejected_by, event)
 
     def _wake(self, pod: QueuedPod, now: float, cause: Cause) -> None:
+        self._turns.catch_up(pod)
         self._unschedulable.remove(pod)
         self._requeue(pod, now, cause)
 
-    def _requeue(self, pod: QueuedPod, now: float, cause: Cause) -> None:
+    def _requeue(self, pod: QueuedPod, now: float, cause: Cause, number: int = 0) -> None:
         """Put a pod into backoff for as long as it lasts, then make it active."""
         if now >= pod.backoff_until or self.why_gated(pod.record.pod.spec, pod.scheduler) is not None:
-            self._enter(pod, cause, now)
+            self._enter(pod, cause, now, number)
             return
         pod.place = QueueState.BACKOFF
         self.incoming[QueueState.BACKOFF, cause] += 1
         timers = self._in_backoff if pod.rejected_by else self._after_error
-        timers.push(pod.backoff_until, self._place(pod), pod)
+        timers.push(pod.backoff_until, self._place(pod, number), pod)
+
+    def _withdraw(self, pod: QueuedPod, now: float) -> None:
+        """Let a pod wait again that has not been tried."""
+        pod.place = QueueState.UNSCHEDULABLE
+        self.incoming[QueueState.UNSCHEDULABLE, QueueMove.ATTEMPT_FAILED] += 1
+        self._wait_long(pod, now)
 
     def _events_since(self, key: str) -> list[Event]:
         return self._events[self._in_flight.get(key, 0) - self._events_dropped :] if key in self._in_flight else []
@@ -395,7 +404,8 @@ class SchedulingQueue:
     def next_time(self) -> float:
         """Return when the next timer ends; infinity if there is none."""
         timers = (self._in_backoff, self._after_error, self._longest_waiting, self._without_claims)
-        return min(timer.next_time() for timer in timers)
+        told = self._turns.next_time() if self.tells_reasons else inf
+        return min(told, *(timer.next_time() for timer in timers))
 
     def _pass_time(self, now: float) -> None:
         for timers in (self._in_backoff, self._after_error):
@@ -404,7 +414,15 @@ class SchedulingQueue:
         while (pod := self._without_claims.pop(now)) is not None:
             self._enter(pod, QueueMove.WAITED_LONG, now)
         while (pod := self._longest_waiting.pop(now)) is not None:
-            self._wake(pod, now, QueueMove.WAITED_LONG)
+            self._turns.catch_up(pod)
+            if pod.group is not None and (pod.group.is_awake or now < pod.since + MAX_WAIT_SECONDS):
+                self._wait_long(pod, now)
+            else:
+                self._wake(pod, now, QueueMove.WAITED_LONG)
+
+    def _wait_long(self, pod: QueuedPod, now: float) -> None:
+        until = pod.since + MAX_WAIT_SECONDS
+        self._longest_waiting.push(until if until > now else now + MAX_WAIT_SECONDS, self._place(pod), pod)
 
     def _pop_active(self) -> QueuedPod | None:
         active = self._active

@@ -1,11 +1,13 @@
 """Hold queued pods, the groups in which they wait for the same thing, and the table of events that may help a group.
 
-Ten thousand replicas that do not fit wait as one group: hints are asked per group. Groups that wait for pods with a
-certain label are filed under that label and not asked about others.
+Ten thousand replicas that do not fit wait as one group: hints are asked per group, and one of its pods is tried for
+all of them (see `turns`). Groups that wait for pods with a certain label are filed under that label and not asked about
+others.
 """
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -63,7 +65,10 @@ class QueuedPod:
     errors: int = 0  # how often in a row something else went wrong
     rejected_by: frozenset[str] = frozenset()
     number: int = 0
-    group: WaitingGroup | None = None
+    told: str = ""  # why there was no node for it at its last attempt, if every pod of its shape is told the same
+    group: WaitingGroup | None = None  # in which it waits
+    failures_seen: int = 0  # failures of that group that are counted among its own
+    tried_for: WaitingGroup | None = None  # the pods that wait for what becomes of it
 
     def __post_init__(self) -> None:
         self.key = self.record.key
@@ -72,17 +77,46 @@ class QueuedPod:
 
 
 class WaitingGroup(msgspec.Struct, eq=False):
-    """Pods of one scheduler and one shape that the same plugins rejected; `serial` gives their order."""
+    """Pods of one scheduler and one shape that the same plugins rejected; `serial` gives their order.
+
+    With `shares`, what the scheduler says to one of them now it would say to all; without, each is tried for itself.
+    """
 
     scheduler: str
     shape: Shape
     rejected_by: frozenset[str]
+    shares: bool
     serial: int
-    pods: dict[str, QueuedPod] = msgspec.field(default_factory=dict)
+    pods: OrderedDict[str, QueuedPod] = msgspec.field(default_factory=OrderedDict)
     filed: list[tuple[_ByLabel, Label | None]] = msgspec.field(default_factory=list)  # where it is filed
+    answer: str = ""  # what the last of its pods was told
+    failures: int = 0  # how often one of its pods failed for all of them
+    failed_at: float = 0.0
+    is_awake: bool = False  # an event may help it, and what becomes of its first pods is not known yet
+    woken_by: EventKind = EventKind.OWN_OTHER
+    tried: QueuedPod | None = None  # its first pod, which has left it
+    numbers: range = range(0)  # for the places of its pods among those to try, in their order
+    is_untold: bool = False  # there is a timer after which its pods are told what they do not know yet
+    ages: Counter[int] = msgspec.field(default_factory=Counter)  # by how often the pods failed before the group did
+
+    def join(self, pod: QueuedPod, in_front: bool = False) -> None:
+        pod.group, pod.failures_seen = self, self.failures
+        self.pods[pod.key] = pod
+        self.ages[pod.unschedulable - self.failures] += 1
+        if in_front:
+            self.pods.move_to_end(pod.key, last=False)
+
+    def leave(self, pod: QueuedPod) -> None:
+        pod.group = None
+        del self.pods[pod.key]
+        age = pod.unschedulable - pod.failures_seen
+        self.ages[age] -= 1
+        if not self.ages[age]:
+            del self.ages[age]
 
 
 _ByLabel = dict[Label | None, dict[WaitingGroup, None]]
+_GroupKey = tuple[str, int, frozenset[str], bool]
 
 
 class WaitingGroups:
@@ -91,7 +125,8 @@ class WaitingGroups:
     def __init__(self, tables: Mapping[str, RequeueTable]) -> None:
         self._tables = tables
         self._serial = 0
-        self._groups: dict[tuple[str, int, frozenset[str]], WaitingGroup] = {}
+        self._groups: dict[_GroupKey, WaitingGroup] = {}
+        self._of_shape: dict[tuple[str, int], dict[WaitingGroup, None]] = {}
         # By scheduler, plugin and, where a plugin's hint goes by the labels of the event's pod, the kind of events:
         # groups by the label that may help them, and under None those that any event may help.
         self._filed: dict[tuple[str, str, EventKind | None], _ByLabel] = {}
@@ -99,16 +134,29 @@ class WaitingGroups:
     def __bool__(self) -> bool:
         return bool(self._groups)
 
-    def add(self, pod: QueuedPod) -> None:
-        scheduler = pod.scheduler
-        key = (scheduler, pod.record.shape.number, pod.rejected_by)
+    def add(self, pod: QueuedPod, shares: bool = False, in_front: bool = False) -> WaitingGroup:
+        shape = pod.record.shape
+        key = (pod.scheduler, shape.number, pod.rejected_by, shares)
         group = self._groups.get(key)
         if group is None:
             self._serial += 1
-            group = self._groups[key] = WaitingGroup(scheduler, pod.record.shape, pod.rejected_by, self._serial)
+            group = self._groups[key] = WaitingGroup(pod.scheduler, shape, pod.rejected_by, shares, self._serial)
+            self._of_shape.setdefault((pod.scheduler, shape.number), {})[group] = None
             self._file(group)
-        group.pods[pod.key] = pod
-        pod.group = group
+        group.join(pod, in_front)
+        return group
+
+    def renew(self, group: WaitingGroup) -> None:
+        """Let a group come after all others, as if all its pods had gone and come again."""
+        self._serial += 1
+        group.serial = self._serial
+        for groups in (self._of_shape[group.scheduler, group.shape.number], *(b[label] for b, label in group.filed)):
+            del groups[group]
+            groups[group] = None
+
+    def of_shape(self, scheduler: str, shape: Shape) -> list[WaitingGroup]:
+        """Return the groups of one shape."""
+        return list(self._of_shape.get((scheduler, shape.number), ()))
 
     def _file(self, group: WaitingGroup) -> None:
         table = self._tables.get(group.scheduler)
@@ -121,12 +169,16 @@ class WaitingGroups:
                     group.filed.append((by_label, label))
 
     def remove(self, pod: QueuedPod) -> None:
-        group, pod.group = pod.group, None
+        group = pod.group
         if group is None:
             return
-        del group.pods[pod.key]
+        group.leave(pod)
         if not group.pods:
-            del self._groups[group.scheduler, group.shape.number, group.rejected_by]
+            del self._groups[group.scheduler, group.shape.number, group.rejected_by, group.shares]
+            alike = self._of_shape[group.scheduler, group.shape.number]
+            del alike[group]
+            if not alike:
+                del self._of_shape[group.scheduler, group.shape.number]
             for by_label, label in group.filed:
                 del by_label[label][group]
                 if not by_label[label]:

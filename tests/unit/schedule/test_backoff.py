@@ -1,6 +1,6 @@
 import pytest
 
-from moorage.schedule.pod_queue import Backoff
+from moorage.schedule.queue_timers import Backoff
 
 
 @pytest.mark.parametrize(

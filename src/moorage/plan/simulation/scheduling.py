@@ -88,6 +88,7 @@ class SimulatedScheduler:
         self.cluster = Cluster(seed, gates)
         selectors = DefaultSelectors()
         self.scheduler = configuration.make_scheduler(self.cluster, gates, selectors, evaluations)
+        self.scheduler.queue.tells_reasons = False  # a plan asks for them when it is asked
         self._assumptions = Assumptions()
         self.pods = PodFeed(self.scheduler, self._assumptions)
         surroundings = SurroundingsFeed(self.scheduler, selectors)

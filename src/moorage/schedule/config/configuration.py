@@ -37,7 +37,7 @@ from moorage.schedule.config.configured_scheduler import Configuration, Configur
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
 from moorage.schedule.config.plugin_args import Args
 from moorage.schedule.config.third_party import PluginRegistry
-from moorage.schedule.pod_queue import INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, Backoff
+from moorage.schedule.queue_timers import INITIAL_BACKOFF_SECONDS, MAX_BACKOFF_SECONDS, Backoff
 
 _SECOND = 1_000_000_000
 _LEASE_DURATION, _RENEW_DEADLINE, _RETRY_PERIOD = 15 * _SECOND, 10 * _SECOND, 2 * _SECOND

@@ -22,8 +22,8 @@ from moorage.schedule.cycle import Scheduler
 from moorage.schedule.framework.plugin import Profile
 from moorage.schedule.plugins.devices.sliced_searches import SlicedSearches
 from moorage.schedule.plugins.spread_domains import DefaultSelectors
-from moorage.schedule.pod_queue import Backoff
 from moorage.schedule.preemption.preemption import NAME as PREEMPTION
+from moorage.schedule.queue_timers import Backoff
 
 
 class ConfiguredProfile(msgspec.Struct, frozen=True):

@@ -76,7 +76,8 @@ class Event(msgspec.Struct, frozen=True):
     by: str = ""
 
 
-_ABOUT_CLAIMS = frozenset({EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED})
+#: Events about one claim on storage, which concern the pods that use it.
+ABOUT_STORAGE_CLAIMS = frozenset({EventKind.CLAIM_ADDED, EventKind.CLAIM_CHANGED})
 #: Events about one ResourceClaim, which concern the pods that use it.
 ABOUT_RESOURCE_CLAIMS = frozenset({EventKind.RESOURCE_CLAIM_ADDED, EventKind.RESOURCE_CLAIM_CHANGED})
 
@@ -89,7 +90,7 @@ def concerns(event: Event, key: str, pod: Pod) -> bool:
         return False
     if event.kind in ABOUT_RESOURCE_CLAIMS:
         return bool(pod.spec.resourceClaims) and claim_of(event) in claim_keys(pod)
-    if event.kind not in _ABOUT_CLAIMS:
+    if event.kind not in ABOUT_STORAGE_CLAIMS:
         return True
     claim = event.new.metadata
     return bool(claim.namespace == pod.metadata.namespace and any(use.name == claim.name for use in claims_of(pod)))
