@@ -22,6 +22,7 @@ from moorage.match.evaluation.accounts import Undecided
 from moorage.model.go.quoting import go_quote
 from moorage.schedule.framework.plugin import (
     SKIP,
+    ChosenSlots,
     Code,
     Mask,
     Plugin,
@@ -41,6 +42,7 @@ from moorage.schedule.standings import Standings
 NO_SLOT = -1
 SHAPES_KEPT = 512
 _WANTS_KEPT = 1 << 16
+_MANY = 8  # if fewer than one slot in this many changed, asking about these only is quicker
 
 
 class PreFilterResult(msgspec.Struct, frozen=True):
@@ -298,13 +300,13 @@ class Candidates:
         self._epochs = epochs
         touched = self._touched() if unread else []
         capacity = nodes.slots.capacity
-        if (
-            changed is None
-            or touched is None
-            or len(self._local.fixed) != capacity
-            or too_many(len(changed) + len(touched), capacity)
-        ):
+        if changed is None or len(self._local.fixed) != capacity:
             self._rebuild()
+        elif touched is None or too_many(len(changed) + len(touched), capacity):
+            if self._local.knows_nodes and len(changed) < capacity // _MANY:
+                self._repair_many(np.array(list(dict.fromkeys(changed)), np.int64))
+            else:
+                self._rebuild()
         else:
             repaired = changed if len(changed) == 1 else list(dict.fromkeys(changed))
             self._local.repair(repaired, self.is_considered)
@@ -323,10 +325,27 @@ class Candidates:
                 touched = None if since is None or touched is None else touched + since
         return touched
 
+    def _repair_many(self, slots: ChosenSlots) -> None:
+        """Ask again about many slots on which pods came or went; the answers for all others stand."""
+        local = self._local
+        speaking = self._speaking
+        wide_traits = self._listen()
+        local.repair_many(slots)
+        if wide_traits or speaking or local.moves_traits:
+            self._stand(wide_traits)
+            return
+        keys = (local.fixed[slots] << 32) | self.cluster.nodes.tie[slots]
+        for slot in self._standings.put_many(slots, local.feasible[slots], keys).tolist():
+            self._place(slot)
+
     def _rebuild(self) -> None:
         wide_traits = self._listen()
+        self._local.rebuild(self.considered())
+        self._stand(wide_traits)
+
+    def _stand(self, wide_traits: list[Trait]) -> None:
+        """Sort all slots into classes."""
         local = self._local
-        local.rebuild(self.considered())
         traits = [ranked.raw for ranked in self._ranked] + wide_traits
         self._standings.rebuild(local.feasible, (local.fixed << 32) | self.cluster.nodes.tie, traits)
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster
-from moorage.schedule.framework.plugin import Mask, Normalization, Plugin, PluginTimer, Prepared, Scores
+from moorage.schedule.framework.plugin import ChosenSlots, Mask, Normalization, Plugin, PluginTimer, Prepared, Scores
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -113,6 +113,30 @@ class LocalAnswers:
                 self._repair_node(slot, is_considered(slot))
         for slot in slots:
             self._repair(slot)
+
+    @property
+    def knows_nodes(self) -> bool:
+        """Whether no node changed since the last repair: only pods came and went."""
+        return self._generation == self._cluster.nodes.generation
+
+    def repair_many(self, slots: ChosenSlots) -> None:
+        """Ask again about many slots at once, on which pods came or went."""
+        cluster = self._cluster
+        feasible = self._eligible[slots]
+        for _, want, plugin in self._filters:
+            feasible &= plugin.filter_at(want, cluster, slots)
+        fixed = self._base[slots]
+        for _, want, weight, plugin in self._scores:
+            fixed += plugin.score_at(want, cluster, slots) * weight
+        self.feasible[slots] = feasible
+        self.fixed[slots] = fixed
+        for ranked in self._moving_ranked:
+            ranked.raw[slots] = ranked.score.plugin.score_at(ranked.score.prepared.want, cluster, slots)
+
+    @property
+    def moves_traits(self) -> bool:
+        """Whether pods that come or go change what is normalised."""
+        return bool(self._moving_ranked)
 
     def _repair_node(self, slot: int, considered: bool) -> None:
         cluster = self._cluster

@@ -112,6 +112,24 @@ class Standings:
             self._sizes[old] -= 1
             self._moved.add(old)
 
+    def put_many(self, slots: Array, feasible: NDArray[np.bool_], keys: Array) -> Array:
+        """Set the keys of many slots whose traits are the same as before; return those that have to be `put`."""
+        classes = self._class_at[slots]
+        had_class = classes != _NONE
+        for slot in slots[had_class & ~feasible].tolist():
+            self.remove(slot)
+        stay = had_class & feasible
+        self._key_at[slots[stay]] = keys[stay]
+        for code in set(classes[stay].tolist()):
+            # Only the best one waits in the heap; the others are looked at when it has gone.
+            members = np.where(self._class_at == code, self._key_at, _NONE)
+            best = int(members.argmax())
+            self._floors[code] = key = int(members.item(best))
+            self._heaps[code] = [(-key << _SLOT_BITS) | best]
+            self._moved.add(code)
+        new: Array = slots[feasible & ~had_class]
+        return new
+
     def _new_class(self, traits: tuple[int, ...]) -> int:
         if self._unused:
             code = self._unused.pop()

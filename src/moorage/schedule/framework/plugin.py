@@ -179,6 +179,12 @@ class Plugin(Generic[Want]):
         """Return True only if a slot passes, and would whichever of its pods left."""
         return False
 
+    def filter_at(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        """Return which of some slots pass."""
+        if type(self).filter is not Plugin.filter:
+            return self.filter(want, cluster)[slots]
+        return np.fromiter((self.filter_slot(want, cluster, slot) for slot in slots.tolist()), np.bool_, len(slots))
+
     def filters_now(self, want: Want, cluster: Cluster) -> bool:
         """Return False where Kubernetes' PreFilter would return Skip in the cluster's present state."""
         return True
@@ -260,6 +266,10 @@ class Plugin(Generic[Want]):
             scores[slot] = self.score_slot(want, cluster, slot)
         return scores
 
+    def score_at(self, want: Want, cluster: Cluster, slots: ChosenSlots) -> Scores:
+        """Return the raw scores of some slots; only local plugins are asked."""
+        return np.fromiter((self.score_slot(want, cluster, slot) for slot in slots.tolist()), np.int64, len(slots))
+
     def scores_now(self, want: Want, cluster: Cluster, feasible: Mask) -> bool:
         """Return False where Kubernetes' PreScore would return Skip in the cluster's present state."""
         return True
@@ -328,6 +338,9 @@ def check_plugin(plugin: Plugin[Any], cluster: Cluster, shape: Shape, prepared: 
         for slot, node in cluster.nodes:
             of_slot, of_all = plugin.score_slot(preparation.want, cluster, slot), int(scores[slot])
             assert of_slot == of_all, f"{plugin.name}, node {node.metadata.name}: score_slot {of_slot}, score {of_all}"
+        some = np.array(sorted(cluster.nodes.slot_of.values())[::2], np.int64)
+        of_some = plugin.score_at(preparation.want, cluster, some).tolist()
+        assert of_some == scores[some].tolist(), f"{plugin.name}: score_at {of_some}, score {scores[some]}"
 
 
 def _check_filter(plugin: Plugin[Any], cluster: Cluster, want: Any) -> None:
@@ -348,6 +361,9 @@ def _check_filter(plugin: Plugin[Any], cluster: Cluster, want: Any) -> None:
         refused.append(slot)
         final.append(verdict.code is Code.UNRESOLVABLE)
         reasons.update(verdict.reasons)
+    some = np.array(sorted(cluster.nodes.slot_of.values())[::2], np.int64)
+    of_some = plugin.filter_at(want, cluster, some).tolist()
+    assert of_some == mask[some].tolist(), f"{plugin.name}: filter_at {of_some}, filter {mask[some]}"
     slots = np.array(refused, np.int64)
     counted = plugin.reasons(want, cluster, slots)
     assert counted == reasons, f"{plugin.name}: reasons {counted}, explain {reasons}"

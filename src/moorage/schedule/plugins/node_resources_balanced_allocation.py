@@ -15,7 +15,7 @@ from moorage.columns.cluster import Cluster
 from moorage.columns.resources import CPU, EPHEMERAL_STORAGE, MEMORY
 from moorage.columns.shape import Shape
 from moorage.model.go.integers import divide64, float_to_int64, wrap64
-from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, Mask, Plugin, Prepared, Scores
+from moorage.schedule.framework.plugin import MAX_SCORE, SKIP, ChosenSlots, Mask, Plugin, Prepared, Scores
 from moorage.schedule.plugins.node_resources_fit import ScoresByState
 
 DEFAULT_RESOURCES = (CPU, MEMORY)
@@ -54,10 +54,18 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
     def score(self, want: _Want, cluster: Cluster, feasible: Mask) -> Scores:
         if len(want.amounts) != 2:  # not the default
             return super().score(want, cluster, feasible)
+        return self._scores(want, cluster, slice(None))
+
+    def score_at(self, want: _Want, cluster: Cluster, slots: ChosenSlots) -> Scores:
+        if len(want.amounts) != 2:
+            return super().score_at(want, cluster, slots)
+        return self._scores(want, cluster, slots)
+
+    def _scores(self, want: _Want, cluster: Cluster, slots: ChosenSlots | slice) -> Scores:
         before, after = [], []
         for resource, value in want.amounts:
-            capacity = cluster.nodes.allocatable(resource)
-            used = capacity - cluster.nodes.free(resource)
+            capacity = cluster.nodes.allocatable(resource)[slots]
+            used = capacity - cluster.nodes.free(resource)[slots]
             before.append(_fractions(used, capacity))
             after.append(_fractions(used + value, capacity))
         return _improvements(_balances(*before), _balances(*after))

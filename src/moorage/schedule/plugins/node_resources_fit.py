@@ -39,6 +39,7 @@ _TOO_MANY_PODS = "Too many pods"
 _BASIC = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _STATES_KEPT = 1 << 12
 _FEW_NEEDS = 8
+_ALL = slice(None)
 
 
 class Strategy(msgspec.Struct, frozen=True):
@@ -179,6 +180,15 @@ class NodeResourcesFit(Plugin[FitWant]):
             mask &= self._suffices(want, cluster, resource, value)
         return mask
 
+    def filter_at(self, want: FitWant, cluster: Cluster, slots: ChosenSlots) -> Mask:
+        mask: Mask = cluster.nodes.free(PODS)[slots] >= 1
+        for resource, value in want.needs:
+            enough: Mask = cluster.nodes.free(resource)[slots] >= value
+            if resource in want.backed:
+                enough |= cluster.nodes.allocatable(resource)[slots] == 0
+            mask &= enough
+        return mask
+
     def _suffices(self, want: FitWant, cluster: Cluster, resource: str, value: int) -> Mask:
         enough: Mask = cluster.nodes.free(resource) >= value
         if resource in want.backed:
@@ -255,18 +265,24 @@ class NodeResourcesFit(Plugin[FitWant]):
     # -- score --------------------------------------------------------------------------------------------------
 
     def score(self, want: FitWant, cluster: Cluster, feasible: Mask) -> Scores:
+        return self._scores(want, cluster, _ALL, cluster.nodes.slots.capacity)
+
+    def score_at(self, want: FitWant, cluster: Cluster, slots: ChosenSlots) -> Scores:
+        return self._scores(want, cluster, slots, len(slots))
+
+    def _scores(self, want: FitWant, cluster: Cluster, slots: ChosenSlots | slice, number: int) -> Scores:
         nodes = cluster.nodes
         needs = []
         for resource, value, weight in want.scored:
-            capacity = nodes.allocatable(resource)
+            capacity = nodes.allocatable(resource)[slots]
             if resource == CPU:
-                used = cluster.non_zero_cpu_array.values
+                used = cluster.non_zero_cpu_array.values[slots]
             elif resource == MEMORY:
-                used = cluster.non_zero_memory_array.values
+                used = cluster.non_zero_memory_array.values[slots]
             else:
-                used = capacity - nodes.free(resource)
+                used = capacity - nodes.free(resource)[slots]
             needs.append((used + value, capacity, weight))
-        return weighted_every(self._strategy, needs) if needs else np.zeros(nodes.slots.capacity, np.int64)
+        return weighted_every(self._strategy, needs) if needs else np.zeros(number, np.int64)
 
     def score_slot(self, want: FitWant, cluster: Cluster, slot: int) -> int:
         state = want.scores.state(slot)
