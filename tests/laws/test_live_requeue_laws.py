@@ -9,14 +9,13 @@ from tests.laws.falsify import LAW_SETTINGS, UNTIL_NOTICED, assert_notices
 from tests.unit.schedule.clusters import Raw, cluster_of, node
 
 from moorage.columns.cluster import Cluster
-from moorage.columns.pod_classes import Label
 from moorage.columns.shape import Shape
 from moorage.model.gates import default_gates
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
 from moorage.schedule.candidates import Candidates
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER, default_profile
-from moorage.schedule.framework.events import Event, EventKind
+from moorage.schedule.framework.events import Event, EventKind, Key
 from moorage.schedule.waiting_pods import QueuedPod, RequeueTable, WaitingGroups
 
 _VALUES = st.sampled_from(["x", "y"])
@@ -32,6 +31,11 @@ _SELECTORS = st.one_of(
     st.builds(lambda labels: {"matchLabels": labels}, _LABELS),
     st.builds(lambda labels, one: {"matchLabels": labels, "matchExpressions": [one]}, _LABELS, _REQUIREMENTS),
 )
+_REJECTED_BY = [
+    frozenset({"InterPodAffinity"}),
+    frozenset({"NodePorts", "VolumeRestrictions"}),
+    frozenset({"InterPodAffinity", "PodTopologySpread", "NodePorts", "VolumeRestrictions"}),
+]
 _NAMESPACES = st.sampled_from(["default", "other"])
 
 
@@ -57,8 +61,11 @@ def pods(draw: st.DrawFn) -> Pod:
     ]
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     affinity = {"podAffinity": {required: draw(terms())}, "podAntiAffinity": {required: draw(terms())}}
-    container = {"name": "c", "image": "web:1"}
-    spec = {"containers": [container], "affinity": affinity, "topologySpreadConstraints": spread}
+    address, number = draw(st.sampled_from(["", "10.0.0.1"])), draw(st.sampled_from([0, 80, 81]))
+    ports = [{"containerPort": 80, "hostPort": number, "hostIP": address}] if number else []
+    disks = [{"name": name, "gcePersistentDisk": {"pdName": name}} for name in draw(st.sets(_VALUES))]
+    container = {"name": "c", "image": "web:1", "ports": ports}
+    spec = {"containers": [container], "affinity": affinity, "topologySpreadConstraints": spread, "volumes": disks}
     metadata = {"name": "p", "namespace": draw(_NAMESPACES), "labels": draw(_LABELS)}
     return convert_view({"metadata": metadata, "spec": spec}, Pod)
 
@@ -92,7 +99,7 @@ def check(waiting: list[Pod], event: Event, table_of: Table = RequeueTable) -> N
     queued = []
     for number, pod in enumerate(waiting):
         one = QueuedPod(cluster.record(f"default/{number}", pod), 0.0)
-        one.rejected_by = frozenset({"InterPodAffinity", "PodTopologySpread"} if number % 3 else {"InterPodAffinity"})
+        one.rejected_by = _REJECTED_BY[number % len(_REJECTED_BY)]
         groups.add(one)
         queued.append(one)
     asked = list(groups.concerned(DEFAULT_SCHEDULER, table, event))
@@ -113,7 +120,7 @@ def test_nobody_is_left_out(waiting: list[Pod], event: Event) -> None:
 class _Careless(RequeueTable):
     """Forgets to file under the first of the labels that would do."""
 
-    def needs(self, name: str, kind: EventKind, shape: Shape) -> tuple[Label, ...] | None:
+    def needs(self, name: str, kind: EventKind, shape: Shape) -> tuple[Key, ...] | None:
         labels = super().needs(name, kind, shape)
         return labels[1:] if labels else labels
 

@@ -317,7 +317,7 @@ def _wake_everybody(scheduler: Scheduler) -> None:
         def interested(self, kind: EventKind) -> frozenset[str]:
             return frozenset(self._rows)
 
-        def goes_by_labels(self, name: str, event: Event) -> bool:
+        def goes_by_keys(self, name: str, event: Event) -> bool:
             return False
 
         def may_help(self, shape: Shape, rejected_by: frozenset[str], event: Event) -> bool:

@@ -1,5 +1,6 @@
 """Hold the cluster: nodes, the pods on them, and the counts that follow both; nothing is rebuilt per pod."""
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 
@@ -48,6 +49,7 @@ class Cluster:
         self.namespaces: dict[str, Mapping[str, str]] = {}
         self.pods: dict[str, PodRecord] = {}
         self.pods_on: list[dict[str, PodRecord]] = []
+        self.priorities: Counter[int] = Counter()  # of the pods on nodes
         self.shapes: list[Shape] = []
         self.affinity_terms = OwnedTerms()
         # Moves when a namespace appears, gets other labels or is gone.
@@ -230,6 +232,8 @@ class Cluster:
         for counts in shape.tracked:
             counts.change(slot, 1)
         _move_one(old, shape, slot)
+        _change(self.priorities, old.priority, -1)
+        _change(self.priorities, shape.priority, 1)
 
     def swap_shape(self, record: PodRecord, pod: Pod, shape: Shape) -> bool:
         """Give a placed pod a new version and shape where nothing is counted otherwise; False if something is.
@@ -252,11 +256,8 @@ class Cluster:
             array.values[slot] = add64(array.values.item(slot), by * value)
         for counts in shape.tracked:
             counts.change(slot, by)
-        remaining = shape.slots.get(slot, 0) + by
-        if remaining:
-            shape.slots[slot] = remaining
-        else:
-            del shape.slots[slot]
+        _change(shape.slots, slot, by)
+        _change(self.priorities, shape.priority, by)
         for port in shape.host_ports:
             self._use_port(port, slot, by)
         if record.pod.spec.volumes:
@@ -324,9 +325,13 @@ class Cluster:
 
 def _move_one(old: Shape, new: Shape, slot: int) -> None:
     """Count a pod on a slot as one of another shape."""
-    remaining = old.slots[slot] - 1
+    _change(old.slots, slot, -1)
+    _change(new.slots, slot, 1)
+
+
+def _change(counts: dict[int, int], key: int, by: int) -> None:
+    remaining = counts.get(key, 0) + by
     if remaining:
-        old.slots[slot] = remaining
+        counts[key] = remaining
     else:
-        del old.slots[slot]
-    new.slots[slot] = new.slots.get(slot, 0) + 1
+        del counts[key]

@@ -34,6 +34,8 @@ class PriorityLevels:
 
     def below(self, priority: int) -> Iterator[tuple[int, Mapping[str, SlotArray]]]:
         """Yield the levels below a priority, lowest first."""
+        if min(self._cluster.priorities, default=priority) >= priority:
+            return  # whatever changed, it is none of them
         self._catch_up()
         for level in sorted(self._levels):
             if level >= priority:
@@ -48,6 +50,8 @@ class PriorityLevels:
 
     def largest_below(self, priority: int) -> dict[str, int]:
         """Return, per resource, the largest request of any pod of lower priority so far."""
+        if min(self._cluster.priorities, default=priority) >= priority:
+            return {}
         self._catch_up()
         largest: dict[str, int] = {}
         for level, amounts in self._largest.items():

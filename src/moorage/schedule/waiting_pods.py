@@ -1,8 +1,8 @@
 """Hold queued pods, the groups in which they wait for the same thing, and the table of events that may help a group.
 
 Ten thousand replicas that do not fit wait as one group: hints are asked per group, and one of its pods is tried for
-all of them (see `turns`). Groups that wait for pods with a certain label are filed under that label and not asked about
-others.
+all of them (see `turns`). Groups that wait for pods with a certain label, port, claim or disk are filed under it and
+not asked about others.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import Any
 import msgspec
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.columns.pod_classes import Label
 from moorage.columns.shape import Shape
 from moorage.match.evaluation.accounts import Undecided
 from moorage.schedule.config.default_profile import DEFAULT_SCHEDULER
-from moorage.schedule.framework.events import Event, EventKind, Requeue, on
+from moorage.schedule.framework.events import Event, EventKind, Key, Requeue, on
 from moorage.schedule.framework.plugin import Plugin
 
 
@@ -88,7 +87,7 @@ class WaitingGroup(msgspec.Struct, eq=False):
     shares: bool
     serial: int
     pods: OrderedDict[str, QueuedPod] = msgspec.field(default_factory=OrderedDict)
-    filed: list[tuple[_ByLabel, Label | None]] = msgspec.field(default_factory=list)  # where it is filed
+    filed: list[tuple[_ByKey, Key | None]] = msgspec.field(default_factory=list)  # where it is filed
     answer: str = ""  # what the last of its pods was told
     failures: int = 0  # how often one of its pods failed for all of them
     failed_at: float = 0.0
@@ -115,7 +114,7 @@ class WaitingGroup(msgspec.Struct, eq=False):
             del self.ages[age]
 
 
-_ByLabel = dict[Label | None, dict[WaitingGroup, None]]
+_ByKey = dict[Key | None, dict[WaitingGroup, None]]
 _GroupKey = tuple[str, int, frozenset[str], bool]
 
 
@@ -127,9 +126,9 @@ class WaitingGroups:
         self._serial = 0
         self._groups: dict[_GroupKey, WaitingGroup] = {}
         self._of_shape: dict[tuple[str, int], dict[WaitingGroup, None]] = {}
-        # By scheduler, plugin and, where a plugin's hint goes by the labels of the event's pod, the kind of events:
-        # groups by the label that may help them, and under None those that any event may help.
-        self._filed: dict[tuple[str, str, EventKind | None], _ByLabel] = {}
+        # By scheduler, plugin and, where a plugin's hint goes by keys of the event, the kind of events: groups by the
+        # key that may help them, and under None those that any event may help.
+        self._filed: dict[tuple[str, str, EventKind | None], _ByKey] = {}
 
     def __bool__(self) -> bool:
         return bool(self._groups)
@@ -150,7 +149,7 @@ class WaitingGroups:
         """Let a group come after all others, as if all its pods had gone and come again."""
         self._serial += 1
         group.serial = self._serial
-        for groups in (self._of_shape[group.scheduler, group.shape.number], *(b[label] for b, label in group.filed)):
+        for groups in (self._of_shape[group.scheduler, group.shape.number], *(b[filed] for b, filed in group.filed)):
             del groups[group]
             groups[group] = None
 
@@ -163,10 +162,10 @@ class WaitingGroups:
         for plugin in group.rejected_by:
             for kind in (None, *(table.filed_kinds(plugin) if table is not None else ())):
                 needed = table.needs(plugin, kind, group.shape) if table is not None and kind is not None else None
-                by_label = self._filed.setdefault((group.scheduler, plugin, kind), {})
-                for label in (None,) if needed is None else dict.fromkeys(needed):
-                    by_label.setdefault(label, {})[group] = None
-                    group.filed.append((by_label, label))
+                by_key = self._filed.setdefault((group.scheduler, plugin, kind), {})
+                for filed in (None,) if needed is None else dict.fromkeys(needed):
+                    by_key.setdefault(filed, {})[group] = None
+                    group.filed.append((by_key, filed))
 
     def remove(self, pod: QueuedPod) -> None:
         group = pod.group
@@ -179,23 +178,22 @@ class WaitingGroups:
             del alike[group]
             if not alike:
                 del self._of_shape[group.scheduler, group.shape.number]
-            for by_label, label in group.filed:
-                del by_label[label][group]
-                if not by_label[label]:
-                    del by_label[label]
+            for by_key, filed in group.filed:
+                del by_key[filed][group]
+                if not by_key[filed]:
+                    del by_key[filed]
 
     def concerned(self, scheduler: str, table: RequeueTable, event: Event) -> Iterator[WaitingGroup]:
         """Return the groups to ask about an event, each once."""
         met: set[WaitingGroup] = set()
         for plugin in sorted(table.interested(event.kind)):
-            goes_by_labels = table.goes_by_labels(plugin, event)
-            by_label = self._filed.get((scheduler, plugin, event.kind if goes_by_labels else None), {})
-            groups = dict(by_label.get(None, ()))
-            if goes_by_labels:
-                for pod in (event.old, event.new):
-                    for label in pod.metadata.labels.items() if pod is not None else ():
-                        groups.update(by_label.get(label, ()))
-            for group in sorted(groups, key=attrgetter("serial")) if goes_by_labels else groups:
+            goes_by_keys = table.goes_by_keys(plugin, event)
+            by_key = self._filed.get((scheduler, plugin, event.kind if goes_by_keys else None), {})
+            groups = dict(by_key.get(None, ()))
+            if goes_by_keys:
+                for key in table.keys(plugin, event):
+                    groups.update(by_key.get(key, ()))
+            for group in sorted(groups, key=attrgetter("serial")) if goes_by_keys else groups:
                 if group not in met:
                     met.add(group)
                     yield group
@@ -220,7 +218,7 @@ class RequeueTable:
         rows: dict[str, tuple[Requeue, ...] | None] = {plugin.name: plugin.requeue_on for plugin in plugins}
         rows[NO_NODES] = _ON_FIRST_NODE
         self._rows = {name: None if hints is None else _by_kind(hints) for name, hints in rows.items()}
-        # What is filed by labels: plugins that have one row for a kind of events, and that row has needs.
+        # What is filed by keys: plugins that have one row for a kind of events, and that row has needs.
         self._filed: dict[str, dict[EventKind, Requeue]] = {
             name: {
                 kind: rows_of_kind[0]
@@ -239,18 +237,22 @@ class RequeueTable:
         return self._interested[kind]
 
     def filed_kinds(self, name: str) -> Iterable[EventKind]:
-        """Return the kinds of events for which a plugin's rejected shapes may be filed under labels."""
+        """Return the kinds of events for which a plugin's rejected shapes may be filed under keys."""
         return self._filed.get(name, ())
 
-    def needs(self, name: str, kind: EventKind, shape: Shape) -> tuple[Label, ...] | None:
-        """Return the labels of which a pod must have one to help the shape; None if that is unknown."""
+    def needs(self, name: str, kind: EventKind, shape: Shape) -> tuple[Key, ...] | None:
+        """Return the keys of which an event must have one to help the shape; None if that is unknown."""
         row, want = self._filed[name][kind], self._want_of(name, shape)
         return None if want is None or row.needs is None else row.needs(want[0], shape, self._cluster)
 
-    def goes_by_labels(self, name: str, event: Event) -> bool:
-        """Return whether the event helps only shapes filed under the labels of its pod."""
+    def goes_by_keys(self, name: str, event: Event) -> bool:
+        """Return whether the event helps only shapes filed under its keys."""
         row = self._filed.get(name, {}).get(event.kind)
-        return row is not None and row.by_labels(event)
+        return row is not None and row.by_keys(event)
+
+    def keys(self, name: str, event: Event) -> Iterable[Key]:
+        """Return the keys under which the shapes are filed that the event may help."""
+        return self._filed[name][event.kind].keys(event)
 
     def may_help(self, shape: Shape, rejected_by: frozenset[str], event: Event) -> bool:
         """Return whether one of the plugins that rejected the shape may accept it after the event."""

@@ -6,7 +6,7 @@ PodSchedulingPropertiesChange, and EnqueueExtensions with their QueueingHintFns.
 Differs: a pod whose deletion begins is an event, since spreading no longer counts it; so are a namespace's new labels.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from enum import Enum
 from typing import Any
 
@@ -174,31 +174,42 @@ def scaled_down(old: Pod, new: Pod) -> bool:
 
 # Given what the plugin wants for the shape, the shape, the event and the cluster: may the plugin now say yes?
 Hint = Callable[[Any, Shape, Event, Cluster], bool]
-# Given the same but for the event: labels of which a pod must have one for the hint to say yes about it; None if that
-# cannot be told. No label at all: the hint never says yes.
-Needs = Callable[[Any, Shape, Cluster], tuple[Label, ...] | None]
+# What a shape waits for: a label of another pod, a port, a claim, a disk.
+Key = Hashable
+# Given the same but for the event: keys of which an event must have one for the hint to say yes about it; None if that
+# cannot be told. No key at all: the hint never says yes.
+Needs = Callable[[Any, Shape, Cluster], tuple[Key, ...] | None]
 
 
 def any_event(event: Event) -> bool:
     return True
 
 
+def labels_in(event: Event) -> Iterator[Label]:
+    """Yield the labels of the event's pod, before and after."""
+    for pod in (event.old, event.new):
+        if pod is not None:
+            yield from pod.metadata.labels.items()
+
+
 class Requeue(msgspec.Struct, frozen=True):
     """One row of a plugin: events that may undo its refusal; with a hint, only those for which it is true.
 
-    With `needs`, events about pods without the labels it names need not be asked about, if `by_labels` is true of them.
+    With `needs`, events that have none of the keys it names need not be asked about, if `by_keys` is true of them.
     """
 
     kinds: frozenset[EventKind]
     hint: Hint | None = None
     needs: Needs | None = None
-    by_labels: Callable[[Event], bool] = any_event
+    by_keys: Callable[[Event], bool] = any_event
+    keys: Callable[[Event], Iterable[Key]] = labels_in
 
 
 def on(
     *kinds: EventKind,
     hint: Hint | None = None,
     needs: Needs | None = None,
-    by_labels: Callable[[Event], bool] = any_event,
+    by_keys: Callable[[Event], bool] = any_event,
+    keys: Callable[[Event], Iterable[Key]] = labels_in,
 ) -> Requeue:
-    return Requeue(frozenset(kinds), hint, needs, by_labels)
+    return Requeue(frozenset(kinds), hint, needs, by_keys, keys)

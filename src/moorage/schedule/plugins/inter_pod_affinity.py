@@ -118,7 +118,7 @@ def _has_no_anti_affinity(event: Event) -> bool:
 _REQUEUE_ON = (
     on(EventKind.OWN_LABELS, EventKind.NAMESPACE_LABELS),
     on(EventKind.POD_ADDED, hint=_came, needs=_wanted_labels),
-    on(EventKind.POD_REMOVED, hint=_went, needs=_own_terms_labels, by_labels=_has_no_anti_affinity),
+    on(EventKind.POD_REMOVED, hint=_went, needs=_own_terms_labels, by_keys=_has_no_anti_affinity),
     on(EventKind.POD_LABELS, hint=_was_relabelled, needs=_own_terms_labels),
     on(EventKind.NODE_ADDED, hint=_has_domains),
     on(EventKind.NODE_LABELS, hint=_moved),

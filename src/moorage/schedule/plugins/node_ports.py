@@ -4,13 +4,13 @@ Two pods cannot have the same port and protocol on one node unless both name an 
 Kubernetes: pkg/scheduler/framework/plugins/nodeports. Differs: the detail names the port.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import EVERY_ADDRESS, HostPort, Shape, host_ports, ports_conflict
-from moorage.schedule.framework.events import Event, EventKind, on
+from moorage.schedule.framework.events import Event, EventKind, Key, on
 from moorage.schedule.framework.plugin import SKIP, Code, Mask, Plugin, Prepared, Verdict, unschedulable
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
@@ -21,13 +21,24 @@ def _had_a_port_of_ours(want: _Want, shape: Shape, event: Event, cluster: Cluste
     return any(ports_conflict(port, freed) for freed in host_ports(event.old.spec) for port in want)
 
 
+def _numbers(want: _Want, shape: Shape, cluster: Cluster) -> tuple[Key, ...]:
+    return tuple((protocol, number) for _, protocol, number in want)
+
+
+def _freed_numbers(event: Event) -> Iterator[Key]:
+    return ((protocol, number) for _, protocol, number in host_ports(event.old.spec))
+
+
 class NodePorts(Plugin[_Want]):
     """The NodePorts plugin."""
 
     name = "NodePorts"
     refuses_with = Code.UNSCHEDULABLE
     only_reason = REASON
-    requeue_on = (on(EventKind.NODE_ADDED), on(EventKind.POD_REMOVED, hint=_had_a_port_of_ours))
+    requeue_on = (
+        on(EventKind.NODE_ADDED),
+        on(EventKind.POD_REMOVED, hint=_had_a_port_of_ours, needs=_numbers, keys=_freed_numbers),
+    )
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         return Prepared(shape.host_ports, scores=False) if shape.host_ports else SKIP

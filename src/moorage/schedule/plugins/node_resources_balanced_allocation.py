@@ -112,12 +112,15 @@ def _improvement(before: int, after: int) -> int:
 def _improvements(before: Scores, after: Scores) -> Scores:
     """Return `_improvement` for all slots."""
     doubled = _HALF + after - before
-    improved: Scores = np.clip(_HALF + (doubled + (doubled < 0)) // 2, 0, MAX_SCORE)
+    improved: Scores = np.minimum(np.maximum(_HALF + (doubled + (doubled < 0)) // 2, 0), MAX_SCORE)
     return improved
 
 
 def _fractions(used: Scores, capacity: Scores) -> NDArray[np.float64]:
     """Return used fractions, at most 1; NaN where a node does not have the resource."""
+    if capacity.all():
+        full: NDArray[np.float64] = np.minimum(used / capacity, 1.0)
+        return full
     with np.errstate(divide="ignore", invalid="ignore"):
         fractions = np.where(capacity == 0, np.nan, used / capacity)
     return np.minimum(fractions, 1.0)
@@ -125,7 +128,10 @@ def _fractions(used: Scores, capacity: Scores) -> NDArray[np.float64]:
 
 def _balances(first: NDArray[np.float64], second: NDArray[np.float64]) -> Scores:
     """Return `_balance` of two resources for all slots; a resource that a node does not have does not count."""
-    deviation = np.nan_to_num(np.abs((first - second) / 2))
+    deviation = np.abs((first - second) / 2)
+    missing = np.isnan(deviation)
+    if missing.any():
+        deviation[missing] = 0.0
     with np.errstate(invalid="ignore"):
         scores: Scores = ((1 - deviation) * MAX_SCORE).astype(np.int64)
     return scores

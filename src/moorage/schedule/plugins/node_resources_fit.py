@@ -407,10 +407,15 @@ def weighted_every(strategy: Strategy, needs: Sequence[tuple[Scores, Scores, int
     weights = np.zeros_like(total)
     for requested, capacity, weight in needs:
         score = strategy.every(requested, capacity)
+        if not strategy.skips_zero and capacity.all():
+            total += score * weight
+            weights += weight
+            continue
         counts = (capacity != 0) & (score > 0) if strategy.skips_zero else capacity != 0
         total += np.where(counts, score * weight, 0)
         weights += np.where(counts, weight, 0)
     divisor = np.maximum(weights, 1)
     if strategy.skips_zero:
         return np.where(weights == 0, 0, np.floor(total / divisor + 0.5)).astype(np.int64)
-    return np.clip(np.where(weights == 0, 0, _divide(total, divisor)), 0, MAX_SCORE)
+    average = np.where(weights == 0, 0, total // divisor if total.min(initial=0) >= 0 else _divide(total, divisor))
+    return np.minimum(np.maximum(average, 0), MAX_SCORE)

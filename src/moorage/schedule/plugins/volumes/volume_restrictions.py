@@ -5,6 +5,8 @@ with access mode ReadWriteOncePod must not be in use at all.
 Kubernetes: pkg/scheduler/framework/plugins/volumerestrictions. Differs: the detail names the disk or claim.
 """
 
+from collections.abc import Iterator
+
 import msgspec
 import numpy as np
 
@@ -12,7 +14,7 @@ from moorage.columns.attachments import Disk, inline_disks
 from moorage.columns.cluster import Cluster
 from moorage.columns.shape import Shape
 from moorage.match.volumes.claims import ClaimKey, ClaimState, claims_of
-from moorage.schedule.framework.events import Event, EventKind, on
+from moorage.schedule.framework.events import Event, EventKind, Key, on
 from moorage.schedule.framework.plugin import SKIP, Mask, Plugin, Prepared, Verdict, unresolvable, unschedulable
 from moorage.schedule.plugins.volumes.volume_binding import is_own_claim, not_found
 
@@ -43,13 +45,27 @@ def _used_one_of_ours(want: _Want | None, shape: Shape, event: Event, cluster: C
     return any(claim in claims for claim in want.exclusive) or any(disk.key in disks for disk in want.disks)
 
 
+def _ours(want: _Want | None, shape: Shape, cluster: Cluster) -> tuple[Key, ...]:
+    if want is None:
+        return ()
+    return (*(("claim", claim) for claim in want.exclusive), *(("disk", disk.key) for disk in want.disks))
+
+
+def _freed(event: Event) -> Iterator[Key]:
+    """Yield the claims and disks that a deleted pod had."""
+    pod = event.old
+    if pod.spec.volumes:
+        yield from (("claim", (pod.metadata.namespace, use.name)) for use in claims_of(pod))
+        yield from (("disk", disk.key) for disk in inline_disks(pod.spec))
+
+
 class VolumeRestrictions(Plugin[_Want]):
     """The VolumeRestrictions plugin."""
 
     name = "VolumeRestrictions"
     requeue_on = (
         on(EventKind.NODE_ADDED),
-        on(EventKind.POD_REMOVED, hint=_used_one_of_ours),
+        on(EventKind.POD_REMOVED, hint=_used_one_of_ours, needs=_ours, keys=_freed),
         on(EventKind.CLAIM_ADDED, hint=is_own_claim),
     )
 
