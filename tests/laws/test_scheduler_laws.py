@@ -63,6 +63,7 @@ def limits_as_in(size: str) -> Iterator[None]:
         patch.object(node_table, "Slots", partial(Slots, 1)),
         patch.object(change_log, "_LIMIT", 6),
         patch.object(engine_module, "SHAPES_KEPT", 2),
+        patch.object(engine_module, "MOST_SHAPES_KEPT", 2),
     ):
         yield
 

@@ -40,7 +40,9 @@ from moorage.schedule.local_answers import Filter, LocalAnswers, Score
 from moorage.schedule.standings import Standings
 
 NO_SLOT = -1
-SHAPES_KEPT = 512
+SHAPES_KEPT = 512  # in any cluster,
+MOST_SHAPES_KEPT = 2048  # and up to this many if there are few nodes,
+_SLOTS_KEPT = 1 << 22  # as long as their answers are for no more slots than this
 _WANTS_KEPT = 1 << 16
 _MANY = 8  # if fewer than one slot in this many changed, asking about these only is quicker
 
@@ -407,11 +409,16 @@ class Engine:
         kept = self._candidates.get(shape.number)
         if kept is None:
             kept = self._candidates[shape.number] = Candidates(self.profile, shape, self.cluster, self.timer)
-            if len(self._candidates) > SHAPES_KEPT:
+            if len(self._candidates) > self.shapes_kept:
                 self._candidates.popitem(last=False)
         else:
             self._candidates.move_to_end(shape.number)
         return kept
+
+    @property
+    def shapes_kept(self) -> int:
+        """Return how many shapes' candidates are kept: those of pods that wait are asked for again and again."""
+        return max(SHAPES_KEPT, min(MOST_SHAPES_KEPT, _SLOTS_KEPT // self.cluster.nodes.slots.capacity))
 
     def catch_up(self) -> None:
         """Repair what is kept of every shape now, so that it is not left to the next pods."""

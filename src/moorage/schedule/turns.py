@@ -76,7 +76,7 @@ class Turns:
         """Return the first pod whose backoff is over, or the one whose backoff ends first."""
         first = next(iter(group.pods.values()))
         self.catch_up(first)
-        if first.backoff_until <= now or (len(group.ages) == 1 and group.failures):
+        if first.backoff_until <= now or len(group.ages) == 1:  # all back off as long, from when they joined
             return first
         for pod in group.pods.values():
             self.catch_up(pod)
