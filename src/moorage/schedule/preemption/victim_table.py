@@ -35,7 +35,7 @@ _PRIORITY_OFFSET = 1 << 31  # makes every priority count, so that two victims al
 
 
 _Price = tuple[int, int, int, int, float]
-_Found = tuple[_Price, int, int, Selection]  # price, tie number reversed, slot
+_Found = tuple[_Price, int, int, int, Selection]  # price, tie number reversed, slot, and what makes it unique
 _Bound = tuple[_Price, int, int, int]  # the least it can cost, tie number reversed, slot, number of the assessment
 
 # Given the slots where an eviction may help: in which order to look at them, and how many selections are enough.
@@ -63,6 +63,7 @@ class VictimTable:
         self._assessed: NDArray[np.int64] = np.zeros(0, np.int64)
         self._found: dict[int, Selection] = {}
         self._by_price: list[_Found] = []
+        self._selections = 0  # so far
         self._reasons: dict[int, tuple[str, ...]] = {}
 
     # -- the cheapest node ----------------------------------------------------------------------------------------
@@ -87,13 +88,13 @@ class VictimTable:
                 self._evaluate(slot)
                 best = self._best_found()
             heappop(by_bound)
-        return best[3] if best is not None else None
+        return best[4] if best is not None else None
 
     def _best_found(self) -> _Found | None:
         by_price = self._by_price
         while by_price:
             cheapest = by_price[0]
-            if self._found.get(cheapest[2]) is cheapest[3]:
+            if self._found.get(cheapest[2]) is cheapest[4]:
                 return cheapest
             heappop(by_price)  # the node changed since
         return None
@@ -121,7 +122,8 @@ class VictimTable:
         if isinstance(result, Selection) and result.victims:
             self._states[slot] = _FOUND
             self._found[slot] = result
-            heappush(self._by_price, (*self._rank(result), slot, result))
+            self._selections += 1
+            heappush(self._by_price, (*self._rank(result), slot, self._selections, result))
         else:
             self._states[slot] = _REFUSED
             self._reasons[slot] = () if isinstance(result, Selection) else result
@@ -200,7 +202,7 @@ class VictimTable:
         """Drop stale entries if there are many."""
         most = 2 * len(self._states)
         if len(self._by_price) > most:
-            self._by_price = [priced for priced in self._by_price if self._found.get(priced[2]) is priced[3]]
+            self._by_price = [priced for priced in self._by_price if self._found.get(priced[2]) is priced[4]]
             heapify(self._by_price)
         if len(self._by_bound) > most:
             self._by_bound = [bound for bound in self._by_bound if self._assessed[bound[2]] == bound[3]]
