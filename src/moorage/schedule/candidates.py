@@ -23,7 +23,6 @@ from moorage.model.go.quoting import go_quote
 from moorage.schedule.framework.plugin import (
     SKIP,
     ChosenSlots,
-    Code,
     Mask,
     Plugin,
     PluginTimer,
@@ -33,8 +32,8 @@ from moorage.schedule.framework.plugin import (
     Scores,
     Verdict,
     normalize,
-    unresolvable,
 )
+from moorage.schedule.framework.prefilter import combine_prepared
 from moorage.schedule.framework.wide import Trait, WidePlugin, too_many
 from moorage.schedule.local_answers import Filter, LocalAnswers, Score
 from moorage.schedule.standings import Standings
@@ -45,41 +44,6 @@ MOST_SHAPES_KEPT = 2048  # and up to this many if there are few nodes,
 _SLOTS_KEPT = 1 << 22  # as long as their answers are for no more slots than this
 _WANTS_KEPT = 1 << 16
 _MANY = 8  # if fewer than one slot in this many changed, asking about these only is quicker
-
-
-class PreFilterResult(msgspec.Struct, frozen=True):
-    """What plugins say before any node is looked at: a rejection of the pod, or the only nodes to consider, by name."""
-
-    rejection: tuple[Plugin[Any], Verdict] | None = None
-    only_nodes: frozenset[str] | None = None
-    narrowed_by: tuple[str, ...] = ()
-
-
-def combine_prepared(prepared: Iterable[tuple[Plugin[Any], Prepared]]) -> PreFilterResult:
-    """Combine the plugins' results, in run order. Kubernetes: RunPreFilterPlugins.
-
-    A final rejection ends it; of others, which preemption may cure, the last one is reported.
-    """
-    rejection: tuple[Plugin[Any], Verdict] | None = None
-    only_nodes: frozenset[str] | None = None
-    narrowed_by: list[str] = []
-    for plugin, preparation in prepared:
-        if preparation.rejection is not None:
-            rejection = plugin, preparation.rejection
-            if preparation.rejection.code is Code.UNRESOLVABLE:
-                return PreFilterResult(rejection)
-        elif preparation.only_nodes is not None:
-            narrowed_by = sorted([*narrowed_by, plugin.name])
-            only_nodes = preparation.only_nodes if only_nodes is None else only_nodes & preparation.only_nodes
-            if not only_nodes:
-                return PreFilterResult((plugin, unresolvable(_nothing_left(narrowed_by))), only_nodes, (*narrowed_by,))
-    return PreFilterResult(rejection, only_nodes, (*narrowed_by,))
-
-
-def _nothing_left(plugins: list[str]) -> str:
-    if len(plugins) == 1:
-        return f"node(s) didn't satisfy plugin {plugins[0]}"
-    return f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}] simultaneously"
 
 
 class _Wide(msgspec.Struct, eq=False):

@@ -84,9 +84,7 @@ class SchedulingQueue:
                 requeue=self._requeue,
                 withdraw=self._withdraw,
                 reserve=self._reserve,
-                is_concerned=lambda pod, event: (
-                    concerns(event, pod.key, pod.record.pod) and not self._waits_for_claims(pod)
-                ),
+                is_concerned=self._is_concerned,
                 refresh=lambda pod: refresh(pod.record),
                 backoff=self._backoff.seconds,
             ),
@@ -120,11 +118,10 @@ class SchedulingQueue:
         changed = old.shape is not record.shape
         events = own_events(record.key, old.pod, record.pod) if changed else ()
         if pod.place is QueueState.UNSCHEDULABLE:
+            pod.record = record
             if not changed:
-                pod.record = record
                 return
             cause = pod.group.woken_by if pod.group is not None and pod.group.is_awake else None
-            pod.record = record
             self._set_apart(pod)
             cause = next((event.kind for event in events if self._may_help(pod, event)), cause)
             if cause is not None:
@@ -188,9 +185,8 @@ class SchedulingQueue:
         return bool(pod.record.pod.spec.resourceClaims) and bool(self._why_claims_wait(pod.record.pod))
 
     def _reserve(self, pods: int) -> range:
-        first = self._number + 1
         self._number += pods
-        return range(first, self._number + 1)
+        return range(self._number - pods + 1, self._number + 1)
 
     def _place(self, pod: QueuedPod, number: int = 0) -> QueuePosition:
         if not number:
@@ -367,6 +363,9 @@ class SchedulingQueue:
         table = self._tables.get(pod.scheduler)
         return table is None or table.may_help(pod.record.shape, pod.rejected_by, event)
 
+    def _is_concerned(self, pod: QueuedPod, event: Event) -> bool:
+        return concerns(event, pod.key, pod.record.pod) and not self._waits_for_claims(pod)
+
     def _wake(self, pod: QueuedPod, now: float, cause: Cause) -> None:
         self._turns.catch_up(pod)
         self._unschedulable.remove(pod)
@@ -421,8 +420,8 @@ class SchedulingQueue:
                 self._wake(pod, now, QueueMove.WAITED_LONG)
 
     def _wait_long(self, pod: QueuedPod, now: float) -> None:
-        until = pod.since + MAX_WAIT_SECONDS
-        self._longest_waiting.push(until if until > now else now + MAX_WAIT_SECONDS, self._place(pod), pod)
+        since = pod.since if now < pod.since + MAX_WAIT_SECONDS else now
+        self._longest_waiting.push(since + MAX_WAIT_SECONDS, self._place(pod), pod)
 
     def _pop_active(self) -> QueuedPod | None:
         active = self._active

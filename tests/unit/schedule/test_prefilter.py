@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from moorage.schedule.candidates import PreFilterResult, combine_prepared
 from moorage.schedule.framework.plugin import Plugin, Prepared, Verdict, unresolvable, unschedulable
+from moorage.schedule.framework.prefilter import PreFilterResult, combine_prepared
 
 
 class A(Plugin[None]):
