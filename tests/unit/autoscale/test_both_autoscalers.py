@@ -65,7 +65,7 @@ def test_traffic_that_doubles_overflows_to_spot_and_leaves_again(scaler: Scaler)
 
 @pytest.mark.parametrize("scaler", [KARPENTER, CLUSTER_AUTOSCALER])
 def test_an_autoscaler_that_is_woken_late_still_looks(scaler: Scaler, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a cluster: nobody is woken exactly when that was asked for."""
+    """As in a cluster, where a controller is woken a little after the time that it asked for."""
     texts = [node_pool("a", [TYPE])] if scaler is KARPENTER else [group("a")]
     world = Autoscaled(scaler, texts, deployment("web", 0))
     controller = world.attached.controller

@@ -104,7 +104,7 @@ class ClusterAutoscalerController(NodeAutoscaler):
     def _next_look(self, now: float) -> float:
         """Return the time of the next look: now, or when the scan interval is over.
 
-        It is kept until it comes: in a cluster nobody is woken exactly at it.
+        It is kept until it comes: in a cluster the controller is woken a little later.
         """
         if self._origin is None:
             self._origin = now

@@ -18,6 +18,8 @@ from moorage.model.types.pod import FINISHED_PHASES, Pod
 from moorage.model.well_known.annotations import DO_NOT_DISRUPT, POD_DELETION_COST
 from moorage.pools.node_template import Disruption, Pool
 
+#: The taint of nodes that leave.
+DISRUPTED = "karpenter.sh/disrupted"
 _NODE_COST = 1.0
 _FOREVER = float("inf")
 

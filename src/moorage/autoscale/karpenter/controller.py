@@ -13,6 +13,7 @@ from moorage.autoscale.disruption_budgets import BudgetCounts
 from moorage.autoscale.karpenter.budgets import EMPTY, UNDERUTILIZED, allowed_disruptions, next_change
 from moorage.autoscale.karpenter.buffers import BuffersOfKarpenter
 from moorage.autoscale.karpenter.candidates import (
+    DISRUPTED,
     Candidate,
     PodsOnNode,
     blocked_by_node,
@@ -20,6 +21,7 @@ from moorage.autoscale.karpenter.candidates import (
 )
 from moorage.autoscale.karpenter.claims import ClaimPlan, PlannedClaim
 from moorage.autoscale.karpenter.consolidation import Command, Consolidator, Totals
+from moorage.autoscale.karpenter.looking import in_turn, named, tolerates_disruption
 from moorage.autoscale.karpenter.messages import NO_POOLS, reason_of_pool
 from moorage.autoscale.node_taints import is_initialized
 from moorage.autoscale.options import KarpenterOptions
@@ -32,13 +34,10 @@ from moorage.control.framework.controller import ControllerContext
 from moorage.control.framework.world import World
 from moorage.model.go.times import seconds_of
 from moorage.model.kinds import KINDS
-from moorage.model.types.node import Taint
 from moorage.model.types.pod import Pod
-from moorage.model.well_known.taints import NO_SCHEDULE
 from moorage.pools.growth import Growth
 from moorage.pools.node_template import Disruption, Scaler
 
-DISRUPTED = "karpenter.sh/disrupted"
 _POLL, _VALIDATION, _NOMINATION, _BUFFERS_AGAIN = 10.0, 15.0, 20.0, 30.0
 #: Stands for the pods of buffers in a batch.
 BUFFERS = "buffers"
@@ -157,7 +156,7 @@ class KarpenterController(NodeAutoscaler):
             if key in waiting:
                 self._nominated[node] = now + _NOMINATION
                 self.tell(
-                    waiting[key], world, "Nominated", f"Pod should schedule on: {_named(node, world)}", actions, NORMAL
+                    waiting[key], world, "Nominated", f"Pod should schedule on: {named(node, world)}", actions, NORMAL
                 )
         started: list[str] = []
         for claim in claims:
@@ -250,13 +249,13 @@ class KarpenterController(NodeAutoscaler):
         if not others:
             return None
         left = self._allowed(world, now, UNDERUTILIZED)
-        with self._consolidator(world, totals) as consolidator:
+        with _Trying(self, world, totals) as consolidator:
             if consolidator is None:
                 return None
             command = self._several(consolidator, self._within(dict(left), others, now))
             if command is not None:
                 return _Pending(command, UNDERUTILIZED, 0.0)
-            for candidate in _in_turn(others):
+            for candidate in in_turn(others):
                 if left.get(candidate.pool.name, 0) < 1 or self._failed.get(candidate.name) == self.room_version:
                     continue
                 found = consolidator.one(candidate)
@@ -278,9 +277,6 @@ class KarpenterController(NodeAutoscaler):
         if command is None:
             self._failed_together = self.room_version, names
         return command
-
-    def _consolidator(self, world: World, totals: Mapping[str, Totals]) -> "_Trying":
-        return _Trying(self, world, totals)
 
     def _within(self, left: dict[str, int], candidates: list[Candidate], now: float) -> list[Candidate]:
         """Return the candidates that the budgets allow to disrupt together."""
@@ -395,7 +391,7 @@ class KarpenterController(NodeAutoscaler):
             return Command(tuple(chosen)) if chosen else None
         if len(chosen) != len(pending.command.candidates):
             return None
-        with self._consolidator(world, totals) as consolidator:
+        with _Trying(self, world, totals) as consolidator:
             if consolidator is None:
                 return None
             found = consolidator.compute(chosen)
@@ -412,7 +408,7 @@ class KarpenterController(NodeAutoscaler):
     # -- nodes that leave ---------------------------------------------------------------------------------------------
 
     def must_leave(self, pod: Pod) -> bool:
-        return super().must_leave(pod) and not _tolerates_disruption(pod)
+        return super().must_leave(pod) and not tolerates_disruption(pod)
 
     def removal_report(self, found: Object) -> Report | None:
         return None
@@ -452,28 +448,3 @@ class _Trying:
 
     def __exit__(self, *error: object) -> None:
         self._trial.undo()
-
-
-def _in_turn(candidates: list[Candidate]) -> Iterable[Candidate]:
-    """Yield candidates of the pools in turn, each pool's in their order."""
-    of_pool: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        of_pool.setdefault(candidate.pool.name, []).append(candidate)
-    for position in range(max(map(len, of_pool.values()), default=0)):
-        for own in of_pool.values():
-            if position < len(own):
-                yield own[position]
-
-
-def _named(node: str, world: World) -> str:
-    return f"node/{node}" if world.get(KINDS.NODE, node) is not None else f"nodeclaim/{node}"
-
-
-def _tolerates_disruption(pod: Pod) -> bool:
-    taint = Taint(key=DISRUPTED, effect=NO_SCHEDULE)
-    return any(
-        one.effect in ("", taint.effect)
-        and one.key in ("", taint.key)
-        and (one.operator == "Exists" or (one.key and not one.value and one.operator in ("", "Equal")))
-        for one in pod.spec.tolerations
-    )
