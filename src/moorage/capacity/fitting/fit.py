@@ -11,6 +11,7 @@ import numpy as np
 from moorage.autoscale.topology_keys import keys_read_by
 from moorage.capacity.fitting.demands import Demands, Shapes, Waiting, demands_of, problem_of
 from moorage.capacity.fitting.existing import bound_beside
+from moorage.capacity.fitting.model.columns import MANY_SHAPES
 from moorage.capacity.fitting.model.problem import Ints, Problem, undominated
 from moorage.capacity.fitting.model.search import MAX_KINDS, cheaper, may_hold
 from moorage.capacity.fitting.model.solve import Solved, solve
@@ -87,7 +88,7 @@ def fit(world: FitWorld, pools: Sequence[Pool], *, survives: Callable[[Played], 
     fitted.bound, fitted.is_exact = solved.bound, solved.is_exact
     if world.taken_names:
         fitted.bound, fitted.is_exact = min(_bound_beside(world, pools), solved.bound), False
-    trials = MixTrials(world, nodes.kinds)
+    trials = MixTrials(world, nodes.kinds, searches=shapes.problem.shapes <= MANY_SHAPES)
     try:
         played = trials.repaired(solved.mix.nodes)
     except Stuck as stuck:

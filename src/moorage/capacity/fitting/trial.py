@@ -45,8 +45,9 @@ class Stuck(Exception):
 class MixTrials:
     """Plays mixes of kinds of node. `number` counts how many were planned."""
 
-    def __init__(self, world: FitWorld, kinds: Sequence[NodeKind]) -> None:
-        self._world, self._kinds = world, kinds
+    def __init__(self, world: FitWorld, kinds: Sequence[NodeKind], *, searches: bool = True) -> None:
+        """Unless it `searches`, nodes for pods that wait are put together greedily."""
+        self._world, self._kinds, self._searches = world, kinds, searches
         self._pools = list({kind.pool.name: kind.pool for kind in kinds}.values())
         self._index = {(kind.pool.name, kind.name): index for index, kind in enumerate(kinds)}
         self.number = 0
@@ -89,7 +90,7 @@ class MixTrials:
         if not helped:
             return more
         shapes = problem_of([waiting[index] for index in helped], takes[helped], nodes.kinds, growths)
-        solved = solve(shapes.problem)
+        solved = solve(shapes.problem, searches=self._searches)
         for index in np.flatnonzero(solved.mix.nodes).tolist() if solved is not None else ():
             kind = nodes.kinds[index]
             more[self._index[kind.pool.name, kind.name]] += int(solved.mix.nodes[index]) if solved is not None else 0

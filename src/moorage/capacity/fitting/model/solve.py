@@ -31,8 +31,11 @@ class Solved(msgspec.Struct, frozen=True, eq=False):
         return max(self.cost - self.bound, 0.0) / self.cost if self.cost > 0 else 0.0
 
 
-def solve(problem: Problem, near: float = NEAR) -> Solved | None:
-    """Return the cheapest mix that was found, with a bound; None if no mix keeps the bounds of the pools."""
+def solve(problem: Problem, near: float = NEAR, *, searches: bool = True) -> Solved | None:
+    """Return the cheapest mix that was found, with a bound; None if no mix keeps the bounds of the pools.
+
+    Unless it `searches`, the mix is put together greedily.
+    """
     kept = undominated(problem)
     if not len(kept):
         return None if problem.numbers.any() else _nothing(problem)
@@ -40,7 +43,7 @@ def solve(problem: Problem, near: float = NEAR) -> Solved | None:
     relaxation = relax(small)
     if relaxation is None:
         return None
-    solved = _solve(small, relaxation, near)
+    solved = _solve(small, relaxation, near, searches=searches)
     return _of_all_kinds(problem, kept, solved)
 
 
@@ -57,10 +60,10 @@ def _nothing(problem: Problem) -> Solved:
     return Solved(Mix(nothing, {}, problem.numbers), 0.0, 0.0, relaxation, is_exact=True)
 
 
-def _solve(problem: Problem, relaxation: Relaxation, near: float) -> Solved:
+def _solve(problem: Problem, relaxation: Relaxation, near: float, *, searches: bool) -> Solved:
     greedy = greedy_mix(problem, relaxation.pod_prices, relaxation.unit_prices)
     best = Solved(greedy, relaxation.cost, problem.cost(greedy.nodes), relaxation)
-    if not is_installed() or not problem.numbers.any():
+    if not searches or not is_installed() or not problem.numbers.any():
         return best
     try:
         every = every_filling(problem, MAX_FILLINGS)
