@@ -81,7 +81,7 @@ class _Tally:
         if before.rejection is not None or before.only_nodes is not None:
             return diagnose(candidates)
         candidates.refresh()
-        by_itself = all(item.plugin.local for item in candidates.deciding)  # nobody looks at pods elsewhere
+        by_itself = all(item.plugin.local for item in candidates.deciding)  # no plugin looks at pods elsewhere
         changed = self._changed(candidates, revision) if by_itself else None
         self._known = None
         if changed is not None:

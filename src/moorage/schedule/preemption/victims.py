@@ -1,4 +1,4 @@
-"""Find the pods that have to leave a node for a pod: everybody less important goes, and comes back as long as it fits.
+"""Find the pods that have to leave a node for a pod: all less important pods go, and come back as long as they fit.
 
 Where only the pods' requests decide, pods are not moved for that: what they request is added and subtracted. Otherwise
 they are taken off the node and put back, and the filters are asked.

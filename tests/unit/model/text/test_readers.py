@@ -116,6 +116,7 @@ _WITH_RE = {
     "serve/openapi/documents.py": _OWN,
     "serve/pki/credentials.py": _OPERATOR,
     "serve/tokens/keys.py": _OPERATOR,
+    "serve/templates/repeated_writes.py": "times of a fixed length, and marks of our own",
     "store/etcd/watch.py": "answers of etcd",
     "store/etcd/wire/answers.py": "answers of etcd",
     "store/etcd/wire/dial.py": "answers of etcd",

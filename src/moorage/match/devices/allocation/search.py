@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from moorage.match.devices.allocation.capacity import Amounts, CounterBudget, consumed_amounts, fits_capacity
 from moorage.match.devices.allocation.constraints import build_constraints, could_fit
 from moorage.match.devices.allocation.features import AllocationError, SearchLimitError
+from moorage.match.devices.allocation.likeness import derive_likeness
 from moorage.match.devices.allocation.offer import Offer
 from moorage.match.devices.allocation.result import PickedDevice
 
@@ -438,38 +439,11 @@ class Search:
         together = self._sharing[identity]
         self._sharing[identity] = {name: amount.sub(consumed[name]) for name, amount in together.items()}
 
-    # -- likeness -----------------------------------------------------------------------------------------------
-
     def _like(self, device: PublishedDevice) -> object:
         """Return a value that is equal for devices that the rest of the search cannot tell apart."""
         likeness = self._likeness.get(device)
         if likeness is None:
-            likeness = self._likeness[device] = device if device.shareable else self._derive_likeness(device)
+            known = self._claims, self._selects, self._constraints, self._in_use
+            likeness = self._likeness[device] = device if device.shareable else derive_likeness(device, *known)
         allocating = self._allocating.get(device.id)
         return (likeness, frozenset(allocating)) if allocating else likeness
-
-    def _derive_likeness(self, device: PublishedDevice) -> object:
-        """Return what requests and constraints make of a device. Selectors that fail here are not the search's."""
-        view = device.device
-        selected: list[object] = []
-        for claim in self._claims:
-            for request in (alternative for alternatives in claim.compiled.requests for alternative in alternatives):
-                try:
-                    selected.append(self._selects(request, device, claim.name))
-                except SearchLimitError:
-                    raise
-                except AllocationError as error:
-                    selected.append(str(error))
-        consumption = [
-            (consumed.counterSet, tuple(sorted((name, counter.value) for name, counter in consumed.counters.items())))
-            for consumed in view.consumesCounters
-        ]
-        return (
-            tuple(selected),
-            self._in_use.is_taken(device.id),
-            device.excluding,
-            (device.published.pool, *consumption) if consumption else None,
-            tuple(constraint.find(device) for constraints in self._constraints for constraint in constraints),
-            tuple(sorted(view.capacity.items(), key=lambda entry: entry[0])),
-            tuple(sorted(self._in_use.consumed(device.id).items())),
-        )
