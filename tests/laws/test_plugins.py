@@ -121,6 +121,7 @@ def unreadable_values_are_those_of_nodes(plugin: Plugin[Any], prepared: Prepared
         assert named <= {one.found.obstacle for one in found}
     for one in found:
         for slot in one.slots.tolist():
+            assert cluster.nodes.alive[slot], "a value of a node that is gone"
             node = cluster.nodes.node(slot)
             labels = set(node.metadata.labels.items())
             taints = {(taint.key, taint.value) for taint in node.spec.taints}
