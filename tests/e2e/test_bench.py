@@ -28,6 +28,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "RUNS", 1)
     monkeypatch.setattr(plan, "NODES", 20)
     monkeypatch.setattr(plan, "REPLICAS", 2)
+    monkeypatch.setattr(plan, "PLACED", 400)
     monkeypatch.setattr(lint, "PODS", 20)
     monkeypatch.setattr(lint, "FILES", 2)
     monkeypatch.setattr(lint, "GROWTH", (1, 2))
