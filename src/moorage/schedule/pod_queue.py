@@ -200,8 +200,8 @@ class SchedulingQueue:
         """Return the next pod to try, which is in flight from now on; None if there is none now."""
         if self._in_backoff or self._after_error or self._longest_waiting or self._without_claims:
             self._pass_time(now)
-            if self.tells_reasons:
-                self._turns.tell(now)
+        if self.tells_reasons:  # also if those that were to be told are gone, or its time would never pass
+            self._turns.tell(now)
         self._turns.pass_on(now)
         pod = self._pop_active() or self._in_backoff.pop_early()
         while pod is not None and pod.record.pod.spec.resourceClaims and self._hold(pod, now):

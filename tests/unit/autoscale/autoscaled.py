@@ -101,8 +101,10 @@ def pod_template(name: str, cpu: str = "1", *, labels: Raw | None = None, **fiel
 class Autoscaled:
     """A cluster with an autoscaler, which goes on as it is told."""
 
-    def __init__(self, scaler: Scaler, pools: Iterable[str], *documents: Raw, words: Iterable[str] = ()) -> None:
-        planner = planner_of(*documents)
+    def __init__(
+        self, scaler: Scaler, pools: Iterable[str], *documents: Raw, words: Iterable[str] = (), seed: int = 0
+    ) -> None:
+        planner = planner_of(*documents, seed=seed)
         texts = [TYPES, *pools] if scaler is KARPENTER else list(pools)
         read = pools_of(*texts)
         options = read_options(scaler, words)

@@ -78,6 +78,18 @@ def test_all_are_told_of_new_reasons_in_the_end(bench: Bench) -> None:
     assert bench.play(20.0 + 2 * TELLING_SECONDS) == []
 
 
+def test_the_time_to_tell_pods_passes_although_all_of_them_are_gone(bench: Bench) -> None:
+    bench.scheduler.node_added(node("m", status={"allocatable": {"cpu": "0", "pods": "9"}}), 20.0)
+    bench.scheduler.node_changed(node("m", status={"allocatable": {"cpu": "1", "pods": "0"}}), 20.0)
+    bench.scheduler.node_added(node("full", status={"allocatable": {"cpu": "1", "pods": "9"}}), 20.0)
+    assert bench.play(20.0) == [("w0", "full"), ("w1", "")]
+    for number in range(1, 100):
+        bench.scheduler.queue.remove(f"default/w{number}")
+    assert bench.scheduler.queue.next_time() == 20.0 + TELLING_SECONDS
+    assert bench.play(20.0 + TELLING_SECONDS) == []
+    assert bench.scheduler.queue.next_time() == float("inf")  # otherwise the scheduler looks again without a pause
+
+
 def test_a_nominated_pod_is_tried_for_itself(bench: Bench) -> None:
     old = waiting(bench, "w7").record.pod
     pod = msgspec.structs.replace(old, status=msgspec.structs.replace(old.status, nominatedNodeName="n"))

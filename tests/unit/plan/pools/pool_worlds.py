@@ -22,8 +22,8 @@ BIG = instance_type("m.2xlarge", "16", "64Gi", spot={"a": 0.2}, on_demand={"a": 
 TYPES = instance_types(SMALL, BIG)
 
 
-def planner_of(*documents: Raw) -> Planner:
-    planner = Planner(Settings(gates_from({GATE: True})))
+def planner_of(*documents: Raw, seed: int = 0) -> Planner:
+    planner = Planner(Settings(gates_from({GATE: True}), seed=seed))
     planner.load([Source("cluster", content=b"\n---\n".join(json.dumps(one).encode() for one in documents))])
     assert not planner.inventory.rejected, planner.inventory.notes
     return planner
