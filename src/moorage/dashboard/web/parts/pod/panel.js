@@ -18,8 +18,8 @@ import { chip, phaseChip } from "../chips.js";
 import { events, facts, labels, nodeLink, resources, scores, section, sectionWith, tolerations, wrong } from "./sections.js";
 
 const AGAIN = 1000;
-/** A pod that is newer than the simulated copy of the cluster is asked about again. */
-const TRIES = 30;
+/** A pod that is newer than the simulated copy of the cluster is asked about again, less often after these tries. */
+const TRIES = 30, SELDOM = 10_000;
 const UNKNOWN = "there is no pod ";
 const ENDED = new Set(["Succeeded", "Failed", "Terminating"]);
 const THINKING = "Asking the simulated cluster…";
@@ -115,7 +115,7 @@ export class PodPanel {
         .then((parts) => (this.#answers[name] = parts.at(-1)))
         .catch((error) => {
           if (isAbort(error)) return;
-          if (error.message.startsWith(UNKNOWN) && this.#tries < TRIES) this.#askLater();
+          if (error.message.startsWith(UNKNOWN)) this.#askLater();
           else this.#answers[name] = { problem: error.message };
         })
         .finally(() => signal.aborted || this.#showAnswers());
@@ -132,7 +132,7 @@ export class PodPanel {
   #askLater() {
     if (this.#later) return;
     this.#tries += 1;
-    this.#later = setTimeout(() => this.#ask(true), AGAIN);
+    this.#later = setTimeout(() => this.#ask(true), this.#tries > TRIES ? SELDOM : AGAIN);
   }
 
   #build(onclose) {
