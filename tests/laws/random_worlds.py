@@ -351,7 +351,8 @@ def kinds_in_places(draw: st.DrawFn, dimensions: frozenset[Dimension]) -> list[t
     known = [kind for kind in _KINDS if kind != "Job" or Dimension.JOBS in dimensions]
     chosen = draw(st.lists(st.tuples(places(dimensions), st.sampled_from(known)), min_size=1, max_size=2))
     if Dimension.SHUTDOWNS in dimensions and "DaemonSet" in {kind for _, kind in chosen}:
-        chosen = [pair for pair in chosen if pair[1] == "DaemonSet"][:1]  # its pods follow the nodes' first reports
+        # In a cluster its pods come a moment after those of others: its controller waits until it sees the revision.
+        chosen = [pair for pair in chosen if pair[1] == "DaemonSet"][:1]
     if Dimension.QUOTAS in dimensions:  # nor which of two workloads takes the last of a quota
         chosen = [pair for pair in chosen if pair[1] == "Pod"] or chosen[:1]
     kinds = sorted((kind for _, kind in chosen), key=_KINDS.index)

@@ -12,10 +12,14 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from tests.laws.falsify import LAW_SETTINGS, assert_notices, examples
-from tests.laws.random_worlds import Dimension, World, worlds
+from tests.laws.random_worlds import ALL_ON, SHUTDOWN, TEAM, Dimension, World, namespace, worlds
 from tests.laws.world_in_cluster import picture_of_cluster
 from tests.laws.world_in_plan import picture_of_plan
 from tests.laws.world_picture import Picture
+from tests.unit.plan.planning import Raw, node, workload
+from tests.virtual_time import NEVER_ENDS
+
+from moorage.model.gates import gates_from
 
 #: Long enough for every pod that waits to be tried again.
 SECONDS = 400.0
@@ -53,6 +57,23 @@ def law_of_one_truth(group: tuple[Dimension, ...], plan: Callable[[World, float]
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_plan_says_what_a_cluster_does(group: str) -> None:
     law_of_one_truth(GROUPS[group], picture_of_plan)
+
+
+def shutting_down(name: str, periods: str) -> Raw:
+    drawn = node(name, "4")
+    drawn["metadata"]["annotations"] = {SHUTDOWN: periods}
+    return drawn
+
+
+@pytest.mark.parametrize("slice_seconds", [NEVER_ENDS, 0.0])
+def test_daemon_pods_are_not_created_for_nodes_that_shut_down_from_the_beginning(slice_seconds: float) -> None:
+    # Kubernetes: addNotReadyTaint in plugin/pkg/admission/nodetaint, NodeShouldRunDaemonPod
+    nodes = [shutting_down("n0", "5=0s"), node("n1", "4"), shutting_down("n2", "true")]
+    documents = [namespace(TEAM, {}), *nodes, workload("DaemonSet", "w0", "100m", {})]
+    world = World(documents, gates_from(ALL_ON), {})
+    cluster = picture_of_cluster(world, SECONDS, slice_seconds)
+    assert [(pod.node, pod.phase) for pod in cluster.pods.elements()] == [("n1", "Running")]
+    assert picture_of_plan(world, SECONDS) == cluster
 
 
 def test_a_plan_that_ignores_taints_is_noticed() -> None:

@@ -28,7 +28,7 @@ from tests.laws.world_picture import (
 )
 from tests.unit.plan.planning import Raw
 from tests.virtual_cluster import VirtualCluster
-from tests.virtual_time import BASE, run_virtual
+from tests.virtual_time import BASE, NEVER_ENDS, run_virtual
 
 from moorage.client.protocol import Object, PatchType
 from moorage.cluster.transfer.importing import import_objects
@@ -54,13 +54,14 @@ from moorage.telemetry.metrics import Metrics
 _TURNS = 300
 _HEARTBEAT_SECONDS = 10.0
 _ROWS = chosen(("*", "-serviceaccount-controller"))
+_WORKLOADS = ("DaemonSet", "StatefulSet", "Job", "Deployment")
 _NO_NAMESPACE = re.compile(r'namespaces "(\S+)" not found')
 _NO_PRIORITY_CLASS = re.compile(r"no PriorityClass with name (\S+) was found")
 _SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
-def picture_of_cluster(world: World, seconds: float) -> Picture:
-    """Apply the world to a cluster and describe it after some seconds."""
+def picture_of_cluster(world: World, seconds: float, slice_seconds: float = NEVER_ENDS) -> Picture:
+    """Apply the world to a cluster and describe it after some seconds; for the slices see `run_virtual`."""
 
     async def happen() -> Picture:
         cluster = _Cluster(world)
@@ -76,7 +77,7 @@ def picture_of_cluster(world: World, seconds: float) -> Picture:
         failed = {deployment_for(workload): text for workload, text in cluster.refused_creates}
         return Picture(refusals, failed, objects_of(found), rows, lines, cluster.absent)
 
-    return run_virtual(happen())
+    return run_virtual(happen(), slice_seconds)
 
 
 #: How long a cluster is let be before a story begins.
@@ -208,7 +209,7 @@ class _Cluster:
     async def objects(self, seconds: float, kinds: Iterable[str]) -> Found:
         """Let time pass, and return the objects of these kinds."""
         world = self._world
-        api = Api(self._store, world.gates, clock=self._clock, collects_garbage=True)
+        api = Api(self._store, world.gates, clock=self._clock, collects_garbage=True, taints_new_nodes=True)
         await api.start()
         self._store.subscribe(prefix_of(KINDS.POD), self._pod_changed)
         await _begin(api)
@@ -234,15 +235,23 @@ class _Cluster:
             await self._store.close()
 
     async def _happen(self, cluster: VirtualCluster, seconds: float) -> None:
+        """Let nodes report and be tainted before there are workloads, and pods be created before any is scheduled.
+
+        So it is in a plan, and in a cluster whose nodes are there before somebody applies workloads.
+        """
         world = self._world
-        await _let_work()
-        await self._create(cluster)
         client, silent = LoopbackClient, self.recorder
         kubelet_gates, scheduler_gates = map(world.gates_of, (Component.KUBELET, Component.SCHEDULER))
         kubelets = Kubelets(client(cluster.api, "kubelet"), silent, kubelet_gates, takes_all=True, clock=self._clock)
         scheduler = LiveScheduler(client(cluster.api, "scheduler"), silent, scheduler_gates, clock=self._loop.time)
-        tasks = [asyncio.create_task(run) for run in (kubelets.run(), scheduler.run(), self._report_unready(cluster))]
+        await _let_work()
+        await self._create(cluster, [one for one in world.created if one["kind"] not in _WORKLOADS])
+        tasks = [asyncio.create_task(run) for run in (kubelets.run(), self._report_unready(cluster))]
         try:
+            await _let_work()
+            await self._create(cluster, [one for one in world.created if one["kind"] in _WORKLOADS])
+            await _let_work()
+            tasks.append(asyncio.create_task(scheduler.run()))
             await self._pass(cluster, seconds - self._loop.time())
             for node, taints, wait in self._story:
                 await cluster.client.patch(
@@ -273,10 +282,10 @@ class _Cluster:
                 await self._is_endless.wait()
         cluster.check()
 
-    async def _create(self, cluster: VirtualCluster) -> None:
+    async def _create(self, cluster: VirtualCluster, documents: Iterable[Raw]) -> None:
         """Create what is new, and keep what the API server says of what it refuses."""
         client = _CompletingClient(cluster.api, "test", self.absent)
-        for document in self._world.created:
+        for document in documents:
             kind = kind_of(document) or cluster.api.resources.custom_kind(document["apiVersion"], document["kind"])
             assert kind is not None, document
             where = document["metadata"].get("namespace", "default") if kind.namespaced else ""

@@ -1,8 +1,8 @@
 """Rate limit of NoExecute taints by zone: slower if many nodes of a zone are down, none if all nodes are.
 
 If every node is down, the controller is probably cut off itself. Kubernetes: handleDisruption, ComputeZoneState,
-RateLimitedTimedQueue. Differs: first comes the node that is not ready for the longest time, not the one that was queued
-first, so that a restarted controller goes on in the same order.
+RateLimitedTimedQueue. Differs: first comes the node that is not ready for the longest time, and of several the first by
+name, not the one that was queued first, so that a restarted controller goes on in the same order.
 """
 
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ class Zone:
         """Return the node that is not ready for the longest time, if it may be tainted now."""
         if not self.waiting or not self._pace.take(now):
             return None
-        name = min(self.waiting, key=lambda name: self.waiting[name])
+        name = min(self.waiting, key=lambda name: (self.waiting[name], name))
         del self.waiting[name]
         return name
 

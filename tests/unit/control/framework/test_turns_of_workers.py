@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pytest
 from tests.controller_context import controller_context
 from tests.virtual_cluster import VirtualCluster
+from tests.virtual_time import run_virtual
 
 from moorage.client.protocol import Object
 from moorage.control.framework import runner
@@ -56,3 +57,10 @@ async def test_other_tasks_work_between_keys(monkeypatch: pytest.MonkeyPatch) ->
 async def test_they_do_not_between_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "SLICE_SECONDS", 3600.0)
     assert len(set(await seen_by(Counting()))) == 1
+
+
+def test_worlds_in_virtual_time_do_not_depend_on_how_fast_the_machine_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    hours = iter(range(0, 3600 * 1_000_000, 3600))
+    monkeypatch.setattr(runner, "perf_counter", lambda: next(hours))
+    assert len(set(run_virtual(seen_by(Counting())))) == 1
+    assert len(set(run_virtual(seen_by(Counting()), 0.0))) > KEYS / 2
