@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import msgspec
 
 from moorage.admit.admission import Admitted, Rejected, admit
-from moorage.lint.catalogue import CHECKS, TOLERATION_CHECKS, Facts, rules
+from moorage.lint.catalogue import Facts, rules
+from moorage.lint.checked_alone import Ahead, check_alone, run_checks
 from moorage.lint.facts.custom_kinds import CustomKinds, OwnLines
 from moorage.lint.facts.device_gates import KINDS as DEVICE_KINDS
 from moorage.lint.facts.requirements import Requirements
@@ -22,10 +23,11 @@ from moorage.lint.finding import NO_EXCERPT, Finding, Lines, RecentLines, Severi
 from moorage.lint.hints import gate_needed
 from moorage.lint.ignores import Ignores
 from moorage.lint.input_contents import ContentCount, EmptySource, InputContents
+from moorage.lint.reading import ReadDocuments, Reading, WorkerDiedError, plain_readings
 from moorage.lint.report.form import Form, LintSummary
 from moorage.lint.report.form import Problem as SourceProblem
 from moorage.lint.rules.admission import AdmissionFacts, is_held_back
-from moorage.lint.rules.attached import AttachedBy, attached_form, original_form, other_traps, pool_traps
+from moorage.lint.rules.attached import AttachedBy, other_traps, pool_traps
 from moorage.lint.rules.budgets import BudgetFacts
 from moorage.lint.rules.decoding import (
     NO_OBJECT,
@@ -36,7 +38,6 @@ from moorage.lint.rules.decoding import (
     decode_complaint,
     errors_of_existing,
     exists_already,
-    field_complaints,
     gate_complaint,
     kind_complaint,
     rejections,
@@ -48,8 +49,8 @@ from moorage.lint.rules.decoding import (
 from moorage.lint.rules.dropped_fields import DroppedFields
 from moorage.lint.rules.policies import older_policy
 from moorage.lint.rules.pools import PoolFindings
-from moorage.lint.sources import Source, opened, reason_of
-from moorage.lint.subject import Complaint, PlacedComplaint, Subject, place_in, pod_part_of, toleration_lists
+from moorage.lint.sources import Source, reason_of
+from moorage.lint.subject import Complaint, PlacedComplaint, Subject, place_in, pod_part_of
 from moorage.model.gates import GateSet, all_gates
 from moorage.model.kinds import Kind, kind_of
 from moorage.model.schema.older_versions import convert_document, from_older, path_in_v1beta1
@@ -105,12 +106,15 @@ class Linter:
         self._anchored: dict[tuple[object, ...], Finding] = {}
 
     def lint(self, source: Source, stream: BinaryIO) -> Iterator[Finding]:
-        self.outcome.sources += 1
         lines = RecentLines(stream)
+        yield from self.lint_documents(source, lines, partial(read_documents, cast("BinaryIO", lines), source.name))
+
+    def lint_documents(self, source: Source, lines: Lines, read: ReadDocuments) -> Iterator[Finding]:
+        """Lint the documents of a source; `read` yields them."""
+        self.outcome.sources += 1
         count = ContentCount()
         self.ignores.begin(source.name)
-        read_comments = partial(self.ignores.add, source.name)
-        for document in read_documents(cast("BinaryIO", lines), source.name, on_chunk=read_comments):
+        for document in read(on_chunk=partial(self.ignores.add, source.name)):
             if isinstance(document, DecodeError):
                 count.add_error(document)
                 yield from self._decode_error(document, source, lines.line(document.line))
@@ -193,6 +197,9 @@ class Linter:
 
     def _lint_document(self, document: Document, lines: Lines) -> Iterator[Finding]:
         kind = kind_of(document.raw)
+        if document.ahead is not None and kind is not None:
+            yield from self._lint_served(document, kind, lines)
+            return
         if (too_long := check_applied_size(document.raw, namespaced=kind is not None and kind.namespaced)) is not None:
             yield self._finding(too_long, place_in(document, kind, lines, too_long.path))
         unserved = release_complaint(document, self._gates.release)
@@ -209,30 +216,35 @@ class Linter:
         if kind is None:
             yield from self._lint_unknown(document, lines)
             return
-        if unserved is None and (complaint := gate_complaint(kind, self._gates)) is not None:
+        yield from self._lint_served(document, kind, lines, checks_gate=unserved is None)
+
+    def _lint_served(
+        self, document: Document, kind: Kind, lines: Lines, *, checks_gate: bool = True
+    ) -> Iterator[Finding]:
+        if checks_gate and (complaint := gate_complaint(kind, self._gates)) is not None:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
         yield from self._lint_object(document, kind, lines)
 
     def _lint_object(self, document: Document, kind: Kind, lines: Lines) -> Iterator[Finding]:
         self.outcome.objects += 1
-        complaints = list(field_complaints(document, kind, strict=self._strict))
+        ahead: Ahead | None = document.ahead
+        if ahead is not None:
+            complaints, form, result = ahead.checked(kind)
+        else:
+            checked = check_alone(document, kind, self._gates, strict=self._strict, attached=self._attached)
+            complaints, form, result = checked
         self.outcome.rejected_otherwise |= self._strict and bool(complaints)
-        form = original_form(document.raw) if self._attached is None else attached_form(document.raw, self._attached)
-        complaints += form.complaints
-        if form.is_refused:
+        complaints = [*complaints, *form.complaints]
+        if result is None:
             self.outcome.rejected_otherwise = True
-            yield from (self._finding(each, place_in(document, kind, lines, each.path)) for each in complaints)
-            return
-        if form.raw is not document.raw:
-            document.raw, document.path_as_written = form.raw, form.as_written
-        result = admit(document.raw, None, self._gates)
-        if result.view is None:
+        elif result.view is None:
             self.outcome.rejected_otherwise = True
             complaints += conversion_complaints(document, result.problems if isinstance(result, Rejected) else ())
         else:
             subject = Subject(document, kind.name, result.view, pod_part_of(kind.name, result.view), kind, lines)
-            complaints += self._dropped(subject, result, {complaint.path for complaint in complaints})
-            complaints += self._judge(subject, result)
+            if ahead is None:  # what was looked at ahead loses no fields
+                complaints += self._dropped(subject, result, {complaint.path for complaint in complaints})
+            complaints += self._judge(subject, result, ahead)
         for complaint in complaints:
             yield self._finding(complaint, place_in(document, kind, lines, complaint.path))
 
@@ -295,7 +307,7 @@ class Linter:
                 self._requirements.add_gate(field.gate, subject.place(field.complaint.path))
             yield field.complaint
 
-    def _judge(self, subject: Subject, result: Admitted | Rejected) -> Iterator[Complaint]:
+    def _judge(self, subject: Subject, result: Admitted | Rejected, ahead: Ahead | None) -> Iterator[Complaint]:
         """Yield the API server's verdict first, then what the registered checks find."""
         errors = result.errors if isinstance(result, Rejected) else ()
         if errors and exists_already(subject.document.raw):
@@ -313,12 +325,7 @@ class Linter:
             yield from refusals
         if subject.kind == "CustomResourceDefinition" and isinstance(result, Admitted):
             self._custom.add(result.object)
-        for listed in toleration_lists(subject):
-            for check_list in TOLERATION_CHECKS:
-                yield from check_list(listed, subject, self._facts)
-        texts = frozenset(map(str, errors))
-        for check in CHECKS:
-            yield from check(subject, self._facts, texts)
+        yield from run_checks(subject, self._facts, frozenset(map(str, errors)), ahead)
         self._requirements.add(subject)
         self._facts.add(subject)
         yield from self._admission.add(subject, refusals)
@@ -370,7 +377,10 @@ class Run:
         *,
         allows_empty: bool = False,
         shows_ignored: bool = False,
+        read: Callable[[Iterable[Source]], Iterator[Reading]] = plain_readings,
     ) -> None:
+        """`read` opens the sources in turn; it may look ahead."""
+        self._read_sources = read
         self._linter = linter
         self._shows_ignored = shows_ignored
         self._allows_empty = allows_empty
@@ -382,8 +392,8 @@ class Run:
     def lint(self, sources: Iterable[Source], after_each: Callable[[], None], paths: Sequence[str] = ()) -> LintSummary:
         """Lint all sources; `paths` are what the user named, for the message if there are no objects."""
         self._form.begin()
-        for source in sources:
-            self._lint_source(source)
+        for reading in self._read_sources(sources):
+            self._lint_source(reading)
             after_each()
         for finding in self._linter.finish():
             self._keep(finding)
@@ -395,25 +405,23 @@ class Run:
         self._form.end(outcome)
         return outcome
 
-    def _lint_source(self, source: Source) -> None:
+    def _lint_source(self, reading: Reading) -> None:
+        source = reading.source
         self._group(source.name)
         if source.problem:
             self._failed(source, source.problem)
             return
         try:
-            with opened(source) as stream:
-                self._read(source, stream)
+            with reading.opened() as (lines, read):
+                for finding in self._linter.lint_documents(source, lines, read):
+                    self._keep(finding)
+                    self._held += 1
         except OSError as error:
             self._failed(source, reason_of(error))
-        except OutputError:
+        except (OutputError, WorkerDiedError):
             raise
         except Exception as error:  # one file must not keep the others from being checked
             self._failed(source, f"internal error, please report it: {type(error).__name__}: {error}")
-
-    def _read(self, source: Source, stream: BinaryIO) -> None:
-        for finding in self._linter.lint(source, stream):
-            self._keep(finding)
-            self._held += 1
 
     def _keep(self, finding: Finding) -> None:
         if self._shows_ignored or not finding.ignored:

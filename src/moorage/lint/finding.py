@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
+from collections import deque
 from enum import StrEnum
 from typing import BinaryIO, Protocol
 
@@ -229,13 +230,16 @@ class RecentLines:
     def read(self, size: int, /) -> bytes:
         # Most files are small, and room for a large block costs more than reading a small one.
         block = self._stream.read(size if self._blocks else min(size, _FIRST_BLOCK))
+        self._remember(block)
+        return block
+
+    def _remember(self, block: bytes) -> None:
         self._blocks.append(block)
         self._first_lines.append(self._next_line)
         self._next_line += block.count(b"\n")
         self._bytes += len(block)
         if self._bytes > _MAX_BYTES:
             self._forget()
-        return block
 
     def _forget(self) -> None:
         half = len(self._blocks) // 2 + 1
@@ -262,3 +266,25 @@ class RecentLines:
         if at not in self._cut:
             self._cut[at] = self._blocks[at].split(b"\n")
         return self._cut[at]
+
+
+class LinesReadAhead(RecentLines):
+    """A stream that is read ahead: it remembers a block when the turn of the text has come for which it was read."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(stream)
+        self._pending: deque[bytes] = deque()
+        self._remembered = 0
+        self.blocks_read = 0
+
+    def read(self, size: int, /) -> bytes:
+        block = self._stream.read(size if self.blocks_read else min(size, _FIRST_BLOCK))
+        self._pending.append(block)
+        self.blocks_read += 1
+        return block
+
+    def catch_up(self, blocks: int) -> None:
+        """Remember all blocks up to this number of them."""
+        while self._remembered < blocks:
+            self._remember(self._pending.popleft())
+            self._remembered += 1

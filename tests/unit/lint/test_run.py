@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.unit.lint.linting import linter, node, tolerating
 
+from moorage.lint import checked_alone
 from moorage.lint import engine as run_module
 from moorage.lint.engine import OutputError, Run
 from moorage.lint.sources import sources_of
@@ -95,7 +96,7 @@ def test_an_internal_error_affects_one_file_only(tmp_path: Path, monkeypatch: py
         raise RecursionError("too\ndeep")
 
     write(tmp_path, a=NEVER, b="apiVersion: v1\nkind: ConfigMap\n")
-    monkeypatch.setattr(run_module, "TOLERATION_CHECKS", [broken])
+    monkeypatch.setattr(checked_alone, "TOLERATION_CHECKS", [broken])
     groups, problems, outcome = run_over(tmp_path)
     assert [group[2] for group in groups] == [True, False, False]
     assert problems == ["internal error, please report it: RecursionError: too\ndeep"]

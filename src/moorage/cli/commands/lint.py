@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -25,16 +26,29 @@ from moorage.cli.shared import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from moorage.lint.engine import Linter
+    from moorage.lint.reading import Reading
     from moorage.lint.report.form import Form, LintSummary, Problem
     from moorage.lint.rules.attached import AttachedBy
+    from moorage.lint.sources import Source
+    from moorage.model.gates import GateSet
     from moorage.pools.mirror import PoolTemplate
     from moorage.pools.reading import Pools
 
 FORMS = ("text", "json", "sarif", "junit", "github")
 _CLEAN, _FOUND, _UNREADABLE = 0, 1, 2
+#: Input that is worth more than one process.
+_MANY_DOCUMENTS, _MANY_BYTES = 200, 1024 * 1024
+#: One process puts all together; more than these only wait for it.
+_MAX_JOBS = 4
+
+
+class _IncompleteError(click.ClickException):
+    """Input that was not linted to its end."""
+
+    exit_code = _UNREADABLE
 
 
 def _list_rules(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
@@ -114,6 +128,12 @@ def _explain(ctx: click.Context, option: click.Parameter, name: str | None) -> N
 @call_webhooks_option
 @webhook_service_option
 @click.option("--show-mutations", is_flag=True, help="Show what the policies of the input change of its other objects.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Check with N processes.  [default: as many as there are cores for more than 200 documents or 1 MiB, else 1]",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit 0 even with findings. Unreadable and empty input still exit 2.")
 @allow_empty_option
 @click.option(
@@ -142,6 +162,7 @@ def command(
     calls_webhooks: bool,
     webhook_services: tuple[str, ...],
     show_mutations: bool,
+    jobs: int | None,
     exit_zero: bool,
     allows_empty: bool,
 ) -> int:
@@ -174,8 +195,9 @@ def command(
         raise click.UsageError(str(error)) from None
     release = None if kubernetes_version is None else _release(kubernetes_version)
     caller = chosen_caller(calls_webhooks, webhook_services)
+    gate_set = parsed_gates(gates, release=release)
     linter = Linter(
-        parsed_gates(gates, release=release),
+        gate_set,
         rules,
         strict=strict,
         shows_mutations=show_mutations,
@@ -187,10 +209,32 @@ def command(
     # What was imported stays, and documents leave little behind: looking for garbage after each few took a tenth.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    outcome = _lint(paths, linter, form=form, colour=colour, allows_empty=allows_empty, shows_ignored=show_ignored)
+    in_one = attached is not None or caller is not None  # what they do needs its turn, or threads
+    read = _readings(1 if in_one else jobs, gate_set, strict=strict)
+    outcome = _lint(
+        paths, linter, read, form=form, colour=colour, allows_empty=allows_empty, shows_ignored=show_ignored
+    )
     if outcome.unreadable or outcome.empty:
         return _UNREADABLE
     return _FOUND if outcome.failing and not exit_zero else _CLEAN
+
+
+def _readings(jobs: int | None, gates: GateSet, *, strict: bool) -> Callable[[Iterable[Source]], Iterator[Reading]]:
+    """Return how sources are read: with several processes ahead of their turn."""
+    from moorage.lint.jobs.read_ahead import ReadAhead, Threshold
+    from moorage.lint.reading import plain_readings
+
+    number = jobs or _cores()
+    if number == 1 or not hasattr(os, "fork"):
+        return plain_readings
+    threshold = Threshold(_MANY_DOCUMENTS, _MANY_BYTES) if jobs is None else Threshold(0, 0)
+    return ReadAhead(number, gates, strict=strict, threshold=threshold).readings
+
+
+def _cores() -> int:
+    """Return the number of cores that this process may use, as far as more of them help."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(usable, _MAX_JOBS)
 
 
 def _attached_by(text: str | None) -> AttachedBy | None:
@@ -224,10 +268,18 @@ def _release(version: str) -> int:
 
 
 def _lint(
-    paths: tuple[str, ...], linter: Linter, *, form: str, colour: str, allows_empty: bool, shows_ignored: bool
+    paths: tuple[str, ...],
+    linter: Linter,
+    read: Callable[[Iterable[Source]], Iterator[Reading]],
+    *,
+    form: str,
+    colour: str,
+    allows_empty: bool,
+    shows_ignored: bool,
 ) -> LintSummary:
     from moorage.lint.engine import OutputError, Run
     from moorage.lint.input_contents import ALLOW_EMPTY
+    from moorage.lint.reading import WorkerDiedError
     from moorage.lint.sources import sources_of
 
     progress = _progress(paths)
@@ -245,11 +297,20 @@ def _lint(
             progress.clear()
         say(f"{problem.file}: {problem.reason}")
 
-    run = Run(linter, _form(form, write, colour), on_problem, allows_empty=allows_empty, shows_ignored=shows_ignored)
+    run = Run(
+        linter,
+        _form(form, write, colour),
+        on_problem,
+        allows_empty=allows_empty,
+        shows_ignored=shows_ignored,
+        read=read,
+    )
     try:
         outcome = run.lint(sources_of(paths), progress.tick if progress is not None else lambda: None, paths)
     except OutputError as error:
         raise error.__cause__ or error from None
+    except WorkerDiedError as error:
+        raise _IncompleteError(str(error)) from None
     if outcome.empty:
         say(f"input without a Kubernetes object is an error; {ALLOW_EMPTY}")
     for mention in (*linter.contents.mentions(), *linter.ignores.mistakes):

@@ -50,17 +50,25 @@ class HeldObject(NamedTuple):
 
 def places_of(subject: Subject) -> dict[str, SourcePlace]:
     """Return the places of the fields that plugins look at, by the names of the plugins."""
+    placed: dict[str, SourcePlace] = {}
+    for path, plugins in paths_of_places(subject).items():
+        place = subject.place(path)
+        placed.update(dict.fromkeys(plugins, place))
+    return placed
+
+
+def paths_of_places(subject: Subject) -> dict[str, tuple[str, ...]]:
+    """Return the paths of the fields that plugins look at, each with the names of the plugins."""
     pods = subject.pods
     if pods is None:
-        return {"": subject.place("spec" if "spec" in subject.document.raw else "metadata")}
+        return {"spec" if "spec" in subject.document.raw else "metadata": ("",)}
     path, spec = pods.spec_path, pods.spec
-    containers = subject.place(f"{path}.containers")
-    places = {"": containers, "LimitRanger": containers, "PodSecurity": containers}
+    paths: dict[str, tuple[str, ...]] = {f"{path}.containers": ("", "LimitRanger", "PodSecurity")}
     if spec.priorityClassName:
-        places["Priority"] = subject.place(f"{path}.priorityClassName")
+        paths[f"{path}.priorityClassName"] = ("Priority",)
     if spec.runtimeClassName:
-        places["RuntimeClassPlugin"] = subject.place(f"{path}.runtimeClassName")
-    return places
+        paths[f"{path}.runtimeClassName"] = ("RuntimeClassPlugin",)
+    return paths
 
 
 def placed_errors(held: HeldObject, errors: Iterable[FieldError], sources: Sequence[str]) -> Iterator[PlacedComplaint]:

@@ -77,8 +77,9 @@ class DroppedFields:
 
         `unknown` are the paths of fields that the kind does not have: those have no gate.
         """
-        if result.object is None or not _loses_some({**raw, **_NOT_COMPARED}, result.object):
+        if not loses_fields(raw, result):
             return
+        assert result.object is not None
         fields = {path: (kind, _field(path)) for path in missing_fields(raw, result.object) if path not in unknown}
         new = [path for path, field in fields.items() if field not in self._known]
         if new and self._lookups < _MAX_LOOKUPS:
@@ -101,6 +102,11 @@ class DroppedFields:
             for path, field in fields.items():
                 if path not in missing and self._known[field] is None:
                     self._known[field] = gate
+
+
+def loses_fields(raw: Raw, result: Admitted | Rejected) -> bool:
+    """Return whether the admitted object lacks a field of the document."""
+    return result.object is not None and _loses_some({**raw, **_NOT_COMPARED}, result.object)
 
 
 def _field(path: str) -> str:

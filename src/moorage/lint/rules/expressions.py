@@ -100,11 +100,10 @@ class TriedExpressions:
     Rule("cel-compares-text", WARNING, "The expression compares a number or version as text."),
 )
 def check_expressions(listed: TolerationList, subject: Subject, facts: Facts) -> Iterator[Complaint]:
-    trials = facts.of(AskedExpressions).trials
     for index, toleration in enumerate(listed.tolerations):
         if toleration.expression:
             path = f"{listed.path}[{index}].expression"
-            tries = trials.allows(toleration.expression)
+            tries = facts.of(AskedExpressions).trials.allows(toleration.expression)
             for verdict in _verdicts(toleration.expression, listed.of_devices, tries):
                 if toleration.attached and verdict.rule in _ABOUT_ALL_KEYS:
                     continue  # it is asked about the taints of its key only

@@ -52,6 +52,7 @@ class Document:
         "_positions",
         "_text",
         "_text_line",
+        "ahead",
         "duplicates",
         "index",
         "misplaced",
@@ -76,6 +77,7 @@ class Document:
         #: From a path in `raw` to the path in the text, if `raw` was converted from an older version.
         self.path_as_written: Callable[[str], str] | None = None
         self.misplaced: tuple[str, ...] = ()  # paths of fields that its version has elsewhere
+        self.ahead: Any = None  # what its reader found out ahead of its turn, if anything
         self.repeats: RepeatedItem | None = None  # how it differs from an earlier item of its list
         self.duplicates = duplicates
         self._positions = positions
@@ -90,6 +92,11 @@ class Document:
     def has_aliases(self) -> bool:
         """Whether the text may have YAML aliases."""
         return self._positions.has_aliases
+
+    @property
+    def positions(self) -> Positions:
+        """Where each part of it stands."""
+        return self._positions
 
     def start(self) -> Callable[[], Location]:
         """Return the place the object starts at, to be asked for later; keeps as little of the document as it can."""
@@ -160,6 +167,15 @@ def read_documents(
                     yield document
         except DecodeError as error:
             yield error
+
+
+def documents_in(chunk: Chunk, source: str) -> Iterator[Document | DecodeError]:
+    """Yield the API objects of one piece of a stream, without the numbers that `read_documents` gives them.
+
+    Raises DecodeError.
+    """
+    for decoded in _Decoder(source, shares=False).decode(chunk):
+        yield from _objects(decoded)
 
 
 class Value(NamedTuple):
