@@ -20,6 +20,7 @@ from moorage.model.gates import gates_from
 from moorage.model.kinds import KINDS
 from moorage.model.schema.conversion import convert_view
 from moorage.model.types.pod import Pod
+from moorage.plan import departures
 from moorage.plan.departures import evictions_of
 from moorage.plan.difference.difference import Difference
 from moorage.plan.outcome import Outcome, outcome_of
@@ -58,6 +59,11 @@ def test_an_outcome_brought_up_to_date_is_that_of_the_whole_cluster() -> None:
 
 def test_changes_that_are_not_followed_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Follower, "_changed", lambda *change: None)
+    assert_notices(law_of_updates)
+
+
+def test_repeated_evictions_that_are_passed_over_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(departures, "_repeats", lambda simulation: False)
     assert_notices(law_of_updates)
 
 

@@ -195,6 +195,26 @@ def evictions_of(simulation: Simulation) -> tuple[list[Departure], list[Eviction
     return departures, list(_loops(simulation, evicted))
 
 
+def loops_of(simulation: Simulation) -> list[EvictionLoop]:
+    """Return the workloads whose evictions never end, as `evictions_of` does.
+
+    Departures are listed and paired only if an eviction is repeated, which nearly no change leads to.
+    """
+    return evictions_of(simulation)[1] if _repeats(simulation) else []
+
+
+def _repeats(simulation: Simulation) -> bool:
+    """Return whether a pod was evicted, or is going to be, for the reason for which those that it replaces were."""
+    history = simulation.history
+    for deletion in simulation.api.deletions:
+        if deletion.actor in EVICTIONS and not is_finished(deletion.pod.view):
+            ending = history.endings.get(deletion.pod.uid)
+            timer = Timer(deletion.pod, deletion.time, ending.because if ending is not None else "")
+            if history.is_repetition(timer):
+                return True
+    return any(history.is_repetition(timer) for timer in simulation.evictions.timers())
+
+
 def _loops(simulation: Simulation, evicted: Iterable[tuple[Deletion, Departure]]) -> Iterator[EvictionLoop]:
     """Return the workloads whose pods are evicted for the same reason as those that they replaced.
 

@@ -1,6 +1,6 @@
 """Plan from beginning to end: read the input, simulate it, play changes and rollouts on it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 
 from moorage.admit.admission import Rejected
@@ -173,11 +173,17 @@ class Planner:
         return updated, difference, played
 
     @staticmethod
-    def _reading(simulation: Simulation, changes: Changes, sources: Iterable[Source]) -> Callable[[Reader], None]:
-        """Return what reads the manifests of the changes; those of a comparison replace those before."""
+    def _reading(
+        simulation: Simulation, changes: Changes, sources: Iterable[Source]
+    ) -> Callable[[Reader], None] | None:
+        """Return what reads the manifests of the changes; those of a comparison replace those before.
+
+        Return None if there are none, so that nothing is made ready for them: a slider moves several times a second.
+        """
         diff = changes.diff
         if diff is None:
-            return lambda reader: reader.read(sources)
+            is_empty = isinstance(sources, Sequence) and not sources
+            return None if is_empty else lambda reader: reader.read(sources)
         return lambda reader: diff.read(reader, sources, simulation)
 
     def _rebuilding(self, simulation: Simulation) -> Callable[[], WhatIf]:

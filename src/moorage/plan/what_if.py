@@ -14,12 +14,13 @@ from moorage.lint.finding import Severity
 from moorage.lint.input_contents import InputContents
 from moorage.model.api_error import ApiError
 from moorage.model.kinds import KINDS, view_of
-from moorage.plan.departures import USER, Cause, Departure, DepartureLog, evictions_of
+from moorage.plan.departures import USER, Cause, Departure, DepartureLog, loops_of
 from moorage.plan.difference.comparison import Becomes, compare
 from moorage.plan.difference.counterfactual import Alone, Counterfactual
 from moorage.plan.difference.difference import Difference
 from moorage.plan.difference.two_inputs import InputDiff
 from moorage.plan.input.applying import keep_generated
+from moorage.plan.input.extensions.attached import note_attached
 from moorage.plan.input.inventory import NOWHERE, Inventory, Item, Key, Note
 from moorage.plan.input.reading import Reader
 from moorage.plan.node_changes import (
@@ -117,15 +118,15 @@ class WhatIf:
     def play(
         self,
         changes: Changes,
-        read: Callable[[Reader], None],
+        read: Callable[[Reader], None] | None,
         before: Outcome,
         rolled_out: Key | None = None,
         until: float | None = None,
     ) -> tuple[Updated, Difference]:
         """Make the changes and let the cluster go on until nothing more happens. Raises ChangeError.
 
-        The workload that is `rolled_out` is restarted, unless its template is among the changes. With `until`, the
-        cluster goes on for this many seconds and no longer.
+        `read` reads manifests; None if there are none. The workload that is `rolled_out` is restarted, unless its
+        template is among the changes. With `until`, the cluster goes on for this many seconds and no longer.
         """
         alone = Counterfactual(self, before, until, self._rebuild, self._due(until))
         with closing(alone):
@@ -133,17 +134,22 @@ class WhatIf:
             self._go_on(until)
             without = self._without(alone, before)
         updated = self._follower.update(before, self._inventory)
-        updated.outcome.loops = evictions_of(self._simulation)[1]
+        updated.outcome.loops = loops_of(self._simulation)
         difference = self._difference(changes, without, updated.outcome)
         difference.blocked, difference.upgrade, difference.diff = blocked, upgrade, changes.diff
         return updated, difference
 
     def _make(
-        self, changes: Changes, read: Callable[[Reader], None], rolled_out: Key | None
+        self, changes: Changes, read: Callable[[Reader], None] | None, rolled_out: Key | None
     ) -> tuple[list[Blocked], Upgrade | None]:
         """Make the changes; return the pods that drains cannot evict, and how the upgrade went. Raises ChangeError."""
         simulation = self._simulation
-        self.apply_files(read, changes.files if changes.diff is None else None)
+        names = changes.files if changes.diff is None else None
+        if read is not None or names:
+            self.apply_files(read or _read_nothing, names)
+        else:
+            self._inventory.contents = InputContents()
+            note_attached(self._inventory)
         if rolled_out is not None and rolled_out not in self._new_templates:
             restart(simulation, rolled_out)
             self._new_templates.add(rolled_out)
@@ -301,7 +307,7 @@ class WhatIf:
             if until is None:
                 simulation.settle(self._awaits_eviction)
         outcome = self._follower.update(before, self._inventory).outcome
-        return Alone(simulation.clock.now, outcome.pods, outcome.failed, evictions_of(simulation)[1])
+        return Alone(simulation.clock.now, outcome.pods, outcome.failed, loops_of(simulation))
 
     def _difference(self, changes: Changes, without: Outcome, after: Outcome) -> Difference:
         """Compare the plans, and tell the pods that leave because of the changes from those that leave anyway."""
@@ -336,6 +342,10 @@ class WhatIf:
                     departure.cause, departure.because = Cause.NEW_TEMPLATE, f"{Key(*owner)} has a new template"
         self._log.pair(departures)
         return departures
+
+
+def _read_nothing(reader: Reader) -> None:
+    """Read no manifests."""
 
 
 def _complete(departures: Iterable[Departure], after: Outcome) -> None:

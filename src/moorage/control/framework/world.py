@@ -90,15 +90,16 @@ class World:
         for found, by in ((known, -1), (new, 1)):
             if found is None:
                 continue
-            owner = controller_of(found.view.metadata)
+            metadata = found.view.metadata
+            owner = controller_of(metadata)
             if owner is not None and (tally := self._tallies_of_owners.get(owner.uid)) is not None:
                 tally.count(found.view, by)
                 if not tally:
                     del self._tallies_of_owners[owner.uid]
-            if (tally := self._tallies_of_namespaces.get(found.namespace)) is not None:
+            if (tally := self._tallies_of_namespaces.get(metadata.namespace)) is not None:
                 tally.count(found.view, by)
                 if not tally:
-                    del self._tallies_of_namespaces[found.namespace]
+                    del self._tallies_of_namespaces[metadata.namespace]
 
     def orphans(self, kind: Kind, namespace: str) -> list[Object]:
         return self._found(kind, self._orphans.get((kind, namespace)))

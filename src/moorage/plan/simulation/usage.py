@@ -33,10 +33,10 @@ class SimulatedObjects:
 
     def changed(self, kind: Kind, old: Object | None, new: Object | None) -> None:
         if kind is KINDS.POD:
-            if new is not None:
-                self._pods.put(new.key, new.view.metadata.labels)
-            elif old is not None:
-                self._pods.put(old.key, None)
+            before, now = (None if one is None else one.view.metadata.labels for one in (old, new))
+            changed = new or old
+            if changed is not None and before is not now:  # most changes leave the labels as they are
+                self._pods.put(changed.key, now)
         if kind is not KINDS.HORIZONTAL_POD_AUTOSCALER:
             self.generation += 1
 
