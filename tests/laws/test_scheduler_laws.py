@@ -155,7 +155,7 @@ def test_a_weight_that_is_wrong_is_noticed() -> None:
 
 
 def test_an_engine_that_does_not_look_again_is_noticed() -> None:
-    with patch.object(LocalAnswers, "repair", lambda answers, slots, is_considered: None):
+    with patch.object(LocalAnswers, "_repair_some", lambda answers, slots: None):
         assert_notices(partial(law_of_the_reference, PROFILE, UNTIL_NOTICED))
 
 

@@ -181,6 +181,31 @@ def shape_key(pod: Pod, node_name: str = "", claims_key: Key = (), devices_key: 
     )
 
 
+def needs_key(shape: Shape) -> bytes | None:
+    """Return a key equal for shapes that are alike but for who the pod is: its labels, priority, and terms about pods.
+
+    None if what the pod needs cannot be told from its spec alone: it has claims, or an expression is to be evaluated.
+    """
+    spec = shape.spec
+    if shape.claims or shape.devices or any(toleration.expression for toleration in spec.tolerations):
+        return None
+    return encode_view(
+        (
+            [_container_key(container) for container in spec.containers],
+            [_container_key(container) for container in spec.initContainers],
+            spec.resources,
+            spec.overhead,
+            spec.tolerations,
+            spec.affinity.nodeAffinity if spec.affinity is not None else None,
+            spec.nodeSelector,
+            inline_key(spec) if spec.volumes else (),
+            spec.hostNetwork,
+            spec.hostUsers,
+            shape.node_name,
+        )
+    )
+
+
 def _container_key(container: Container) -> tuple[Any, ...]:
     return (
         container.image,

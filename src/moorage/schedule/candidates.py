@@ -7,22 +7,20 @@ Kubernetes: schedulePod, findNodesThatFitPod and prioritizeNodes, per pod and on
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from moorage.columns.cluster import Cluster, PodRecord
-from moorage.columns.shape import Shape
+from moorage.columns.shape import Shape, needs_key
 from moorage.match.evaluation.accounts import Undecided
 from moorage.model.go.quoting import go_quote
 from moorage.schedule.framework.plugin import (
     SKIP,
-    ChosenSlots,
     Mask,
     Plugin,
     PluginTimer,
@@ -34,50 +32,77 @@ from moorage.schedule.framework.plugin import (
     normalize,
 )
 from moorage.schedule.framework.prefilter import combine_prepared
-from moorage.schedule.framework.wide import Trait, WidePlugin, too_many
-from moorage.schedule.local_answers import Filter, LocalAnswers, Score
-from moorage.schedule.standings import Standings
+from moorage.schedule.framework.wide import Trait, WidePlugin
+from moorage.schedule.local_answers import Filter, LocalAnswers, Score, current_epochs, epochal
+from moorage.schedule.ranking import Ranking
+from moorage.schedule.wide_traits import Wide, WideTraits
 
 NO_SLOT = -1
 SHAPES_KEPT = 512  # in any cluster,
 MOST_SHAPES_KEPT = 2048  # and up to this many if there are few nodes,
 _SLOTS_KEPT = 1 << 22  # as long as their answers are for no more slots than this
 _WANTS_KEPT = 1 << 16
-_MANY = 8  # if fewer than one slot in this many changed, asking about these only is quicker
 
 
-class _Wide(msgspec.Struct, eq=False):
-    """A wide plugin, its rows among the traits, and how far its want's log was read."""
+class SharedAnswers:
+    """What local plugins answer for all shapes whose pods need the same."""
 
-    plugin: WidePlugin[Any]
-    want: Any
-    filters: bool
-    weight: int
-    position: int = -1
-    rows: slice = slice(0, 0)
+    def __init__(
+        self, key: bytes, profile: Profile, shape: Shape, cluster: Cluster, timer: PluginTimer | None = None
+    ) -> None:
+        self.key = key
+        self.prepared = {
+            plugin: _prepare(plugin, shape, cluster, timer)
+            for plugin in _plugins(profile)
+            if plugin.local and plugin.answers_by_needs
+        }
+        filters, scores = _applying(profile, self.prepared)
+        only_nodes = combine_prepared(self.prepared.items()).only_nodes
+        self.local = LocalAnswers(filters, scores, only_nodes, cluster, timer)
+        self.ranking = Ranking(self.local, cluster)
 
-    @property
-    def is_read(self) -> bool:
-        return bool(self.position == self.want.touched.position)
+
+def _plugins(profile: Profile) -> Iterable[Plugin[Any]]:
+    return dict.fromkeys((*profile.filters, *(plugin for plugin, _ in profile.scores)))
+
+
+def _prepare(plugin: Plugin[Any], shape: Shape, cluster: Cluster, timer: PluginTimer | None) -> Prepared:
+    began = perf_counter()
+    prepared = plugin.prepare(shape, cluster)
+    if timer is not None:
+        timer.prepared(plugin, prepared, perf_counter() - began)
+    return prepared
+
+
+def _applying(
+    profile: Profile, prepared: Mapping[Plugin[Any], Prepared]
+) -> tuple[tuple[Filter, ...], tuple[Score, ...]]:
+    """Return the filters and scores that have something to do, of those that are prepared."""
+    filters = (p for p in profile.filters if p in prepared and prepared[p].filters)
+    scores = ((p, weight) for p, weight in profile.scores if p in prepared and prepared[p].scores)
+    return (
+        tuple(Filter(plugin, prepared[plugin]) for plugin in filters),
+        tuple(Score(plugin, prepared[plugin], weight) for plugin, weight in scores),
+    )
 
 
 class Candidates:
     """One shape's feasible nodes and their scores."""
 
-    def __init__(self, profile: Profile, shape: Shape, cluster: Cluster, timer: PluginTimer | None = None) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        shape: Shape,
+        cluster: Cluster,
+        timer: PluginTimer | None = None,
+        shared: SharedAnswers | None = None,
+    ) -> None:
         self.shape = shape
         self.cluster = cluster
-        self._timer = timer
-        prepared: dict[Plugin[Any], Prepared] = {}
-        for plugin in (*profile.filters, *(plugin for plugin, _ in profile.scores)):
-            if plugin not in prepared:
-                began = perf_counter()
-                prepared[plugin] = preparation = plugin.prepare(shape, cluster)
-                if timer is not None:
-                    timer.prepared(plugin, preparation, perf_counter() - began)
+        known = shared.prepared if shared is not None else {}
+        prepared = {p: known[p] if p in known else _prepare(p, shape, cluster, timer) for p in _plugins(profile)}
         self.prepared = prepared
-        self.filters = tuple(Filter(p, prepared[p]) for p in profile.filters if prepared[p].filters)
-        self.scores = tuple(Score(p, prepared[p], weight) for p, weight in profile.scores if prepared[p].scores)
+        self.filters, self.scores = _applying(profile, prepared)
         self.names = tuple(item.plugin.name for item in self.filters)
         self.prefilter = combine_prepared((p, prepared[p]) for p in profile.filters)
         self.rejection: tuple[Plugin[Any], Verdict] | None = self.prefilter.rejection
@@ -86,29 +111,36 @@ class Candidates:
         # The filters whose errors fail an attempt, and which may undo something for a pod without a node.
         self._fallible = tuple(f for f in self.filters if type(f.plugin).failure is not Plugin.failure)
         self._hasty = tuple(f for f in self.filters if type(f.plugin).is_provisional is not Plugin.is_provisional)
+        if shared is not None and shared.local.only_nodes != self._only_nodes:
+            shared = None
+        # Local filters whose answers other shapes do not share.
+        self._own: tuple[Filter, ...] = ()
+        if shared is not None:
+            self._own = tuple(f for f in self.filters if f.plugin.local and f.plugin not in shared.prepared)
+            self._local = shared.local
+        else:
+            self._local = LocalAnswers(self.filters, self.scores, self._only_nodes, cluster, timer)
         weights = {score.plugin: score.weight for score in self.scores}
         filtering = {item.plugin for item in self.filters}
-        self._wide = tuple(
-            _Wide(plugin, prepared[plugin].want, plugin in filtering, weights.get(plugin, 0))
-            for plugin in prepared
-            if isinstance(plugin, WidePlugin) and (plugin in filtering or plugin in weights)
+        self._wide = WideTraits(
+            (
+                Wide(plugin, prepared[plugin].want, plugin in filtering, weights.get(plugin, 0))
+                for plugin in prepared
+                if isinstance(plugin, WidePlugin) and (plugin in filtering or plugin in weights)
+            ),
+            len(self._local.ranked),
+            cluster,
+            timer,
         )
-        self._speaking: tuple[_Wide, ...] = ()  # those with traits, which is not all of them at all times
+        self._epochal = epochal((*self.filters, *self.scores))
+        self.shared = shared
         # The filters that could refuse a slot when last asked: the local ones, and wide ones with traits and a reason.
         self.deciding = self.filters
-        self._local = LocalAnswers(self.filters, self.scores, cluster, timer)
-        self._ranked = self._local.ranked
-        plugins: tuple[Filter | Score, ...] = (*self.filters, *self.scores)
-        # A plugin that rejects the shape as a whole need not have prepared anything to be asked about.
-        self._epochal = tuple(
-            a
-            for a in plugins
-            if a.plugin.local and type(a.plugin).epoch is not Plugin.epoch and a.prepared.rejection is None
-        )
-        self._epochs: list[Any] = []
+        # As long as others' answers are all there is to say of this shape, it has their ranking.
+        self._shared = shared.ranking if shared is not None else None
+        self._ranking = self._shared or Ranking(self._local, cluster, self._wide)
+        self._traits: list[Trait] | None = None  # those of all slots, when it turned out that there are some
         self._wide_masks: dict[Plugin[Any], tuple[Any, Mask]] = {}
-        self._position = -1
-        self._standings = Standings()
         #: What preemption and diagnoses keep of this shape, by who keeps it; it goes with the candidates.
         self.notes: dict[object, Any] = {}
 
@@ -124,33 +156,29 @@ class Candidates:
             if sole is not None:
                 return self._only_choice(sole)
         self.refresh()
-        standings = self._standings
+        standings, wide = self._ranking.standings, self._wide
         tops = standings.tops
-        if len(tops) == 1 and not self._speaking:
+        if len(tops) == 1 and not wide.speaking:
             return standings.front(0) if tops[0] >= 0 else NO_SLOT
         allowed = tops >= 0
         traits = standings.traits
-        for wide in self._speaking:
-            if wide.filters and wide.plugin.has_filter(wide.want):
-                allowed &= wide.plugin.filter_traits(wide.want, traits[wide.rows])
+        wide.refuse(allowed, traits)
         choices = allowed.nonzero()[0]
         if len(choices) <= 1:
             return standings.front(choices.item(0)) if len(choices) else NO_SLOT
         sizes = standings.sizes
         if len(choices) != len(tops):
             tops, traits, sizes = tops[choices], traits[:, choices], sizes[choices]
-        return standings.front(choices.item((tops + self._worth(traits, sizes)).argmax()))
+        worth = self._worth(traits) + wide.worth(traits, sizes)
+        return standings.front(choices.item((tops + (worth << 32)).argmax()))
 
-    def _worth(self, traits: Scores, sizes: Scores) -> Scores | int:
-        """Return each class's score by its traits, normalised over these classes, as a part of the key."""
+    def _worth(self, traits: Scores) -> Scores | int:
+        """Return each class's local scores by its traits, normalised over these classes and weighted."""
         worth: Scores | int = 0
-        for raw, ranked, varies in zip(traits, self._ranked, self._standings.varies, strict=False):
+        for raw, ranked, varies in zip(traits, self._local.ranked, self._ranking.standings.varies, strict=False):
             if varies:
                 scaled = normalize(raw, np.ones(len(raw), np.bool_), ranked.score.plugin.normalization)
-                worth = worth + scaled * (ranked.score.weight << 32)
-        for wide in self._speaking:
-            if wide.weight and wide.plugin.has_score(wide.want):
-                worth = worth + wide.plugin.score_traits(wide.want, traits[wide.rows], sizes) * (wide.weight << 32)
+                worth = worth + scaled * ranked.score.weight
         return worth
 
     def _only_choice(self, slot: int) -> int:
@@ -163,7 +191,7 @@ class Candidates:
         self.refresh()
         feasible = self._local.feasible.copy()
         for item in self.filters:
-            if not item.plugin.local:
+            if not item.plugin.local or item in self._own:
                 feasible &= self.mask(item)
         return feasible
 
@@ -238,124 +266,46 @@ class Candidates:
 
     def revision(self) -> tuple[Any, ...]:
         """Return a value that is equal as long as every filter answers the same."""
-        wide = tuple(wide.plugin.revision(wide.want, self.cluster) for wide in self._wide)
-        return (self._current_epochs(), self.cluster.nodes.changes.position, wide)
-
-    def _current_epochs(self) -> list[Any]:
-        return [item.plugin.epoch(item.prepared.want, self.cluster) for item in self._epochal]
+        return (
+            current_epochs(self._epochal, self.cluster),
+            self.cluster.nodes.changes.position,
+            self._wide.revisions(),
+        )
 
     # -- keeping up ---------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Repair the slots that changed."""
+        """Repair the slots that changed. Raises Undecided."""
         if self.rejection is not None:
             return
-        cluster = self.cluster
-        nodes = cluster.nodes
-        epochs = self._current_epochs()  # first, since a plugin may note slots on which something else changed
-        position = nodes.changes.position
-        unread = False
-        for wide in self._wide:
-            want = wide.want
-            want.catch_up(cluster)
-            unread |= wide.position != want.touched.position
-        if position == self._position and epochs == self._epochs and not unread:
-            return
-        changed = nodes.changes.since(self._position) if self._position >= 0 and epochs == self._epochs else None
-        self._position = position
-        self._epochs = epochs
-        touched = self._touched() if unread else []
-        capacity = nodes.slots.capacity
-        if changed is None or len(self._local.fixed) != capacity:
-            self._rebuild()
-        elif touched is None or too_many(len(changed) + len(touched), capacity):
-            if self._local.knows_nodes and len(changed) < capacity // _MANY:
-                self._repair_many(np.array(list(dict.fromkeys(changed)), np.int64))
-            else:
-                self._rebuild()
-        else:
-            repaired = changed if len(changed) == 1 else list(dict.fromkeys(changed))
-            self._local.repair(repaired, self.is_considered)
-            for slot in dict.fromkeys((*repaired, *touched)) if touched else repaired:
-                self._place(slot)
-        self._standings.settle()
+        if self._ranking is self._shared and not self._goes_along():
+            self._ranking = Ranking(self._local, self.cluster, self._wide, self._own, self._traits)
+            self._traits = None
+        if self._ranking.refresh():
+            self._note_deciding()
 
-    def _touched(self) -> list[int] | None:
-        """Return the slots whose wide traits changed since the last time; None if that may be all."""
-        touched: list[int] | None = []
-        for wide in self._wide:
-            if not wide.is_read:
-                log = wide.want.touched
-                since = log.since(wide.position)
-                wide.position = log.position
-                touched = None if since is None or touched is None else touched + since
-        return touched
+    def _goes_along(self) -> bool:
+        """Return False as soon as something tells this shape from those that need the same."""
+        for item in self._own:
+            if not item.plugin.is_idle(item.prepared.want, self.cluster):
+                return False
+        wide = self._wide
+        if wide.catch_up() and wide.touched() is None:
+            traits = wide.listen()
+            self._note_deciding()
+            if wide.speaking:
+                self._traits = traits
+        return not wide.speaking
 
-    def _repair_many(self, slots: ChosenSlots) -> None:
-        """Ask again about many slots on which pods came or went; the answers for all others stand."""
-        local = self._local
-        speaking = self._speaking
-        wide_traits = self._listen()
-        local.repair_many(slots)
-        if wide_traits or speaking or local.moves_traits:
-            self._stand(wide_traits)
-            return
-        keys = (local.fixed[slots] << 32) | self.cluster.nodes.tie[slots]
-        for slot in self._standings.put_many(slots, local.feasible[slots], keys).tolist():
-            self._place(slot)
-
-    def _rebuild(self) -> None:
-        wide_traits = self._listen()
-        self._local.rebuild(self.considered())
-        self._stand(wide_traits)
-
-    def _stand(self, wide_traits: list[Trait]) -> None:
-        """Sort all slots into classes."""
-        local = self._local
-        traits = [ranked.raw for ranked in self._ranked] + wide_traits
-        self._standings.rebuild(local.feasible, (local.fixed << 32) | self.cluster.nodes.tie, traits)
-
-    def _listen(self) -> list[Trait]:
-        """Return the traits of all wide plugins, whose rows follow those of the ranked scores."""
-        traits: list[Trait] = []
-        for wide in self._wide:
-            first = len(traits)
-            began = perf_counter()
-            traits += wide.plugin.traits(wide.want, self.cluster)
-            if self._timer is not None:
-                self._timer.filtered(wide.plugin, True, perf_counter() - began)
-            wide.rows = slice(len(self._ranked) + first, len(self._ranked) + len(traits))
-        self._speaking = tuple(wide for wide in self._wide if wide.rows.start != wide.rows.stop)
-        minding = {wide.plugin for wide in self._speaking if wide.plugin.may_filter(wide.want)}
+    def _note_deciding(self) -> None:
+        minding = {wide.plugin for wide in self._wide.speaking if wide.plugin.may_filter(wide.want)}
         self.deciding = tuple(item for item in self.filters if item.plugin.local or item.plugin in minding)
-        return traits
-
-    def _place(self, slot: int) -> None:
-        local = self._local
-        if not local.feasible[slot]:
-            self._standings.remove(slot)
-            return
-        cluster = self.cluster
-        traits = [ranked.raw.item(slot) for ranked in self._ranked]
-        for wide in self._speaking:
-            traits += wide.plugin.traits_at(wide.want, cluster, slot)
-        key = (local.fixed.item(slot) << 32) | cluster.nodes.tie.item(slot)
-        self._standings.put(slot, key, tuple(traits))
 
     def considered(self) -> Mask:
-        """Return the slots to ask the filters about: all, or those that a plugin named beforehand."""
-        nodes = self.cluster.nodes
-        if self._only_nodes is None:
-            return nodes.alive.copy()
-        mask = np.zeros(nodes.slots.capacity, np.bool_)
-        mask[[slot for name in self._only_nodes if (slot := nodes.slot_of.get(name)) is not None]] = True
-        return mask
+        return self._local.considered()
 
     def is_considered(self, slot: int) -> bool:
-        nodes = self.cluster.nodes
-        return bool(nodes.alive[slot]) and (
-            self._only_nodes is None or nodes.node(slot).metadata.name in self._only_nodes
-        )
+        return self._local.is_considered(slot)
 
 
 class Engine:
@@ -366,18 +316,43 @@ class Engine:
         self.cluster = cluster
         self.timer: PluginTimer | None = None
         self._candidates: OrderedDict[int, Candidates] = OrderedDict()
+        # By what pods need, for the shapes whose candidates are kept.
+        self._answers: OrderedDict[bytes, SharedAnswers] = OrderedDict()
         # An event asks about every shape that waits, and those may be more than candidates are kept for.
         self._wants: dict[tuple[str, int], tuple[Any] | None] = {}
 
     def candidates(self, shape: Shape) -> Candidates:
         kept = self._candidates.get(shape.number)
         if kept is None:
-            kept = self._candidates[shape.number] = Candidates(self.profile, shape, self.cluster, self.timer)
+            shared = self._shared_answers(shape)
+            kept = Candidates(self.profile, shape, self.cluster, self.timer, shared)
+            self._candidates[shape.number] = kept
             if len(self._candidates) > self.shapes_kept:
                 self._candidates.popitem(last=False)
         else:
             self._candidates.move_to_end(shape.number)
         return kept
+
+    def _shared_answers(self, shape: Shape) -> SharedAnswers | None:
+        """Return what shapes that need the same share; None if the shape has answers of its own."""
+        if not all(plugin.answers_by_needs or not plugin.local for plugin, _ in self.profile.scores):
+            return None
+        key = needs_key(shape)
+        if key is None:
+            return None
+        shared = self._answers.get(key)
+        if shared is None:
+            shared = self._answers[key] = SharedAnswers(key, self.profile, shape, self.cluster, self.timer)
+            if len(self._answers) > self.shapes_kept:
+                self._answers.popitem(last=False)
+        else:
+            self._answers.move_to_end(key)
+        return shared
+
+    @property
+    def answers_kept(self) -> int:
+        """Return for how many different needs answers are kept."""
+        return len(self._answers)
 
     @property
     def shapes_kept(self) -> int:
@@ -392,12 +367,17 @@ class Engine:
 
     def forget(self, shape: Shape) -> None:
         """Drop what is kept of a shape: an answer was missing, so it is incomplete."""
-        self._candidates.pop(shape.number, None)
+        kept = self._candidates.pop(shape.number, None)
+        if kept is not None and kept.shared is not None:
+            self._answers.pop(kept.shared.key, None)
 
     def retire(self, shapes: Iterable[Shape]) -> None:
         """Drop what is kept of shapes that no pod has any more."""
         for shape in shapes:
             self._candidates.pop(shape.number, None)
+        used = {kept.shared.key for kept in self._candidates.values() if kept.shared is not None}
+        for key in self._answers.keys() - used:
+            del self._answers[key]
         self._wants.clear()
 
     def want(self, name: str, shape: Shape) -> tuple[Any] | None:

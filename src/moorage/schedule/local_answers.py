@@ -1,10 +1,11 @@
 """Keep what local plugins say about every slot for one shape, and repair it where something changed.
 
 Pods come and go all the time and nodes seldom change, so the answers of plugins that do not read pods (taints, labels,
-images) are kept apart and asked for again only when a node changed.
+images) are kept apart and asked for again only when a node changed. Shapes whose pods need the same share the answers:
+a thousand pods that differ in their labels only ask about a node once.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,9 @@ import numpy as np
 
 from moorage.columns.cluster import Cluster
 from moorage.schedule.framework.plugin import ChosenSlots, Mask, Normalization, Plugin, PluginTimer, Prepared, Scores
+from moorage.schedule.framework.wide import too_many
+
+MANY = 8  # if fewer than one slot in this many changed, asking about these only is quicker
 
 
 class Filter(msgspec.Struct, frozen=True):
@@ -26,6 +30,19 @@ class Score(Filter, frozen=True):
     """A score that applies to the shape, and its weight."""
 
     weight: int
+
+
+def epochal(items: Iterable[Filter]) -> tuple[Filter, ...]:
+    """Return those of local plugins that read more than a node; one that rejects the pod may not be prepared."""
+    return tuple(
+        item
+        for item in items
+        if item.plugin.local and type(item.plugin).epoch is not Plugin.epoch and item.prepared.rejection is None
+    )
+
+
+def current_epochs(items: Iterable[Filter], cluster: Cluster) -> list[Any]:
+    return [item.plugin.epoch(item.prepared.want, cluster) for item in items]
 
 
 class Ranked(msgspec.Struct, eq=False):
@@ -42,12 +59,20 @@ class LocalAnswers:
         self,
         filters: Iterable[Filter],
         scores: Iterable[Score],
+        only_nodes: frozenset[str] | None,
         cluster: Cluster,
         timer: PluginTimer | None = None,
     ) -> None:
         self._timer = timer
+        self.only_nodes = only_nodes
         local = [item for item in filters if item.plugin.local]
         scoring = [item for item in scores if item.plugin.local]
+        plugins: list[Filter | Score] = [*local, *scoring]
+        self._epochal = epochal(plugins)
+        self._epochs: list[Any] = []
+        self._position = -1
+        #: How often all slots were asked about.
+        self.rebuilds = 0
         plain = [item for item in scoring if item.plugin.normalization is Normalization.NONE]
         self._cluster = cluster
         self._settled_filters = [item for item in local if not item.plugin.reads_pods]
@@ -70,10 +95,48 @@ class LocalAnswers:
         self._eligible: Mask = np.zeros(0, np.bool_)
         self._base: Scores = np.zeros(0, np.int64)
 
-    def rebuild(self, considered: Mask) -> None:
+    def catch_up(self) -> None:
+        """Ask again about slots that changed. Raises Undecided."""
+        nodes = self._cluster.nodes
+        epochs = current_epochs(self._epochal, self._cluster)  # first, since a plugin may note slots
+        position, known = nodes.changes.position, self._position
+        if position == known and epochs == self._epochs:
+            return
+        changed = nodes.changes.since(known) if known >= 0 and epochs == self._epochs else None
+        if changed is not None and len(changed) > 1:
+            changed = list(dict.fromkeys(changed))  # devices that are given to a pod are logged as well as the pod
+        capacity = nodes.slots.capacity
+        self._position = -1  # until it is done
+        if changed is None or len(self.fixed) != capacity:
+            self._rebuild()
+        elif not too_many(len(changed), capacity):
+            self._repair_some(changed)
+        elif self._generation == nodes.generation and len(changed) < capacity // MANY:
+            self._repair_many(np.array(changed, np.int64))
+        else:
+            self._rebuild()
+        self._position, self._epochs = position, epochs
+
+    def considered(self) -> Mask:
+        """Return the slots to ask the filters about: all, or those that a plugin named beforehand."""
+        nodes = self._cluster.nodes
+        if self.only_nodes is None:
+            return nodes.alive.copy()
+        mask = np.zeros(nodes.slots.capacity, np.bool_)
+        mask[[slot for name in self.only_nodes if (slot := nodes.slot_of.get(name)) is not None]] = True
+        return mask
+
+    def is_considered(self, slot: int) -> bool:
+        nodes = self._cluster.nodes
+        return bool(nodes.alive[slot]) and (
+            self.only_nodes is None or nodes.node(slot).metadata.name in self.only_nodes
+        )
+
+    def _rebuild(self) -> None:
+        self.rebuilds += 1
         cluster = self._cluster
         self._generation = cluster.nodes.generation
-        eligible = considered
+        eligible = self.considered()
         for item in self._settled_filters:
             eligible = eligible & self._filtered(item.plugin, item.prepared.want)
         feasible = eligible.copy()
@@ -105,21 +168,16 @@ class LocalAnswers:
             self._timer.scored(plugin, perf_counter() - began)
         return scores
 
-    def repair(self, slots: Sequence[int], is_considered: Callable[[int], bool]) -> None:
+    def _repair_some(self, slots: Sequence[int]) -> None:
         """Ask again about slots on which pods came or went and, if any node changed, about these nodes too."""
         if self._generation != self._cluster.nodes.generation:
             self._generation = self._cluster.nodes.generation
             for slot in slots:
-                self._repair_node(slot, is_considered(slot))
+                self._repair_node(slot)
         for slot in slots:
             self._repair(slot)
 
-    @property
-    def knows_nodes(self) -> bool:
-        """Whether no node changed since the last repair: only pods came and went."""
-        return self._generation == self._cluster.nodes.generation
-
-    def repair_many(self, slots: ChosenSlots) -> None:
+    def _repair_many(self, slots: ChosenSlots) -> None:
         """Ask again about many slots at once, on which pods came or went."""
         cluster = self._cluster
         feasible = self._eligible[slots]
@@ -138,9 +196,9 @@ class LocalAnswers:
         """Whether pods that come or go change what is normalised."""
         return bool(self._moving_ranked)
 
-    def _repair_node(self, slot: int, considered: bool) -> None:
+    def _repair_node(self, slot: int) -> None:
         cluster = self._cluster
-        eligible = considered and all(
+        eligible = self.is_considered(slot) and all(
             item.plugin.filter_slot(item.prepared.want, cluster, slot) for item in self._settled_filters
         )
         self._eligible[slot] = eligible

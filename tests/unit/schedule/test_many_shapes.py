@@ -75,18 +75,18 @@ def test_a_slot_that_keeps_its_old_key_is_noticed(monkeypatch: pytest.MonkeyPatc
 
 def test_all_slots_are_asked_about_once_for_each_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {"all": 0, "some": 0}
-    rebuild, repair_many = LocalAnswers.rebuild, LocalAnswers.repair_many
+    rebuild, repair_many = LocalAnswers._rebuild, LocalAnswers._repair_many
 
-    def count_all(self: LocalAnswers, considered: Any) -> None:
+    def count_all(self: LocalAnswers) -> None:
         asked["all"] += 1
-        rebuild(self, considered)
+        rebuild(self)
 
     def count_some(self: LocalAnswers, slots: Any) -> None:
         asked["some"] += len(slots)
         repair_many(self, slots)
 
-    monkeypatch.setattr(LocalAnswers, "rebuild", count_all)
-    monkeypatch.setattr(LocalAnswers, "repair_many", count_some)
+    monkeypatch.setattr(LocalAnswers, "_rebuild", count_all)
+    monkeypatch.setattr(LocalAnswers, "_repair_many", count_some)
     there = cluster()
     engine = Engine(default_profile(default_gates()), there)
     for number in range(ROUNDS * SHAPES):

@@ -145,7 +145,7 @@ def _class_key(storage_class: StorageClass | None) -> Key:
 
 
 def inline_key(spec: PodSpec) -> Key:
-    """Return what scheduling reads of the volumes that are not claims: disks. Secrets and the like are everywhere."""
+    """Return what scheduling reads of volumes that are not claims: disks and images. Secrets are everywhere."""
     return tuple(
         source
         for volume in spec.volumes
@@ -157,6 +157,7 @@ def inline_key(spec: PodSpec) -> Key:
             volume.azureDisk,
             volume.cinder,
             volume.portworxVolume,
+            volume.image,
         )
         if source is not None
     )

@@ -131,6 +131,9 @@ class Plugin(Generic[Want]):
     local: ClassVar[bool] = True
     # Whether pods that come to a node or leave it may change the answer for it; only local plugins are asked.
     reads_pods: ClassVar[bool] = True
+    # Whether pods that need the same (`needs_key`) get the same answers, whatever their namespace, labels, controller,
+    # priority, and terms about other pods are; only local plugins are asked.
+    answers_by_needs: ClassVar[bool] = False
     normalization: ClassVar[Normalization] = Normalization.NONE
     # Which events may turn a refusal into an acceptance; None: any event.
     requeue_on: ClassVar[tuple[Requeue, ...] | None] = None
@@ -153,6 +156,10 @@ class Plugin(Generic[Want]):
     def epoch(self, want: Want, cluster: Cluster) -> Any:
         """Return a value whose change makes every slot be asked again: for local plugins that read more than a node."""
         return None
+
+    def is_idle(self, want: Want, cluster: Cluster) -> bool:
+        """Return True only if the plugin refuses no node now: for local filters that do not answer by needs."""
+        return False
 
     def revision(self, want: Want, cluster: Cluster) -> Any:
         """Return a value that stays equal while filter and score would answer the same: for wide plugins."""

@@ -31,6 +31,7 @@ class ImageLocality(Plugin[_Want]):
     """The ImageLocality plugin."""
 
     name = "ImageLocality"
+    answers_by_needs = True
     reads_pods = False
 
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:

@@ -87,6 +87,7 @@ class NodeAffinity(Plugin[_Want]):
     """The NodeAffinity plugin. `added` is the profile's addedAffinity, which every pod has to meet as well."""
 
     name = "NodeAffinity"
+    answers_by_needs = True
     reads_pods = False
     reads_values = True
     normalization = Normalization.UP

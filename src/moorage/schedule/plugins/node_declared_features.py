@@ -20,6 +20,7 @@ class NodeDeclaredFeatures(Plugin[tuple[str, ...]]):
     """The NodeDeclaredFeatures plugin."""
 
     name = "NodeDeclaredFeatures"
+    answers_by_needs = True
     reads_pods = False
     refuses_with = Code.UNRESOLVABLE
     only_reason = REASON

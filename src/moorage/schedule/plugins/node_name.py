@@ -22,6 +22,7 @@ class NodeName(Plugin[str]):
     """The NodeName plugin."""
 
     name = "NodeName"
+    answers_by_needs = True
     reads_pods = False
     refuses_with = Code.UNRESOLVABLE
     only_reason = REASON

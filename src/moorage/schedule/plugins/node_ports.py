@@ -33,6 +33,7 @@ class NodePorts(Plugin[_Want]):
     """The NodePorts plugin."""
 
     name = "NodePorts"
+    answers_by_needs = True
     refuses_with = Code.UNSCHEDULABLE
     only_reason = REASON
     requeue_on = (

@@ -40,6 +40,7 @@ class NodeResourcesBalancedAllocation(Plugin[_Want]):
     """The NodeResourcesBalancedAllocation plugin."""
 
     name = "NodeResourcesBalancedAllocation"
+    answers_by_needs = True
 
     def __init__(self, resources: Sequence[str] = DEFAULT_RESOURCES) -> None:
         self._resources = tuple(resources)

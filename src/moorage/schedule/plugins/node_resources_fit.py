@@ -138,6 +138,7 @@ class NodeResourcesFit(Plugin[FitWant]):
     """The NodeResourcesFit plugin. Extended resources that are `ignored` are not compared."""
 
     name = "NodeResourcesFit"
+    answers_by_needs = True
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_ALLOCATABLE, hint=_has_room),
         on(EventKind.POD_REMOVED, EventKind.OWN_SCALED_DOWN),

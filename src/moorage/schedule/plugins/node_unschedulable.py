@@ -30,6 +30,7 @@ class NodeUnschedulable(Plugin[TolerationSet]):
     """The NodeUnschedulable plugin."""
 
     name = "NodeUnschedulable"
+    answers_by_needs = True
     reads_pods = False
     refuses_with = Code.UNRESOLVABLE
     only_reason = REASON

@@ -213,6 +213,7 @@ class TaintToleration(Plugin[_Want]):
     """The TaintToleration plugin. `evaluation_errors` counts CEL's errors, `unreadable` tells of them."""
 
     name = "TaintToleration"
+    answers_by_needs = True
     reads_pods = False
     reads_values = True
     normalization = Normalization.DOWN

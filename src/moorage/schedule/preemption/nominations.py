@@ -134,6 +134,9 @@ class NominatedPods(Plugin[_Want]):
     def prepare(self, shape: Shape, cluster: Cluster) -> Prepared:
         return Prepared(_Want(shape), scores=False)
 
+    def is_idle(self, want: _Want, cluster: Cluster) -> bool:
+        return not self._nominations
+
     def epoch(self, want: _Want, cluster: Cluster) -> Any:
         """Change with any slot: a wide plugin's answer for a nominated slot may depend on it."""
         if not self._nominations:

@@ -130,8 +130,10 @@ class VictimTable:
 
     def _evaluate_if_any(self, slot: int) -> None:
         """Evaluate a slot, unless no pod there is less important."""
-        priority = self._candidates.shape.priority
-        if any(record.shape.priority < priority for record in self._candidates.cluster.pods_on[slot].values()):
+        cluster, priority = self._candidates.cluster, self._candidates.shape.priority
+        if min(cluster.priorities, default=priority) < priority and any(
+            record.shape.priority < priority for record in cluster.pods_on[slot].values()
+        ):
             self._evaluate(slot)
         else:
             self._states[slot] = _NO_VICTIMS

@@ -64,6 +64,7 @@ class DynamicResources(Plugin[DeviceNeeds]):
     """The DynamicResources plugin."""
 
     name = "DynamicResources"
+    answers_by_needs = True
     reads_values = True
     normalization = Normalization.UP
     refuses_with = Code.UNRESOLVABLE

@@ -71,6 +71,7 @@ class NodeVolumeLimits(Plugin[_Want]):
     """The NodeVolumeLimits plugin."""
 
     name = "NodeVolumeLimits"
+    answers_by_needs = True
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.CSI_NODE_ADDED, EventKind.CSI_NODE_CHANGED, EventKind.ATTACHMENT_REMOVED),
         on(EventKind.POD_REMOVED, hint=_had_volumes),

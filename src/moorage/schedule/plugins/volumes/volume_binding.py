@@ -164,6 +164,7 @@ class VolumeBinding(Plugin[_Want]):
     """The VolumeBinding plugin."""
 
     name = "VolumeBinding"
+    answers_by_needs = True
     reads_values = True
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),

@@ -63,6 +63,7 @@ class VolumeRestrictions(Plugin[_Want]):
     """The VolumeRestrictions plugin."""
 
     name = "VolumeRestrictions"
+    answers_by_needs = True
     requeue_on = (
         on(EventKind.NODE_ADDED),
         on(EventKind.POD_REMOVED, hint=_used_one_of_ours, needs=_ours, keys=_freed),

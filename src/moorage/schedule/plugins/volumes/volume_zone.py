@@ -36,6 +36,7 @@ class VolumeZone(Plugin[tuple[Topology, ...]]):
     """The VolumeZone plugin."""
 
     name = "VolumeZone"
+    answers_by_needs = True
     only_reason = CONFLICT
     requeue_on = (
         on(EventKind.NODE_ADDED, EventKind.NODE_LABELS),
