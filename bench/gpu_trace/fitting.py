@@ -81,4 +81,9 @@ def measure(folder: Path, which: str, configuration: Configuration = DEFAULT_CON
     if fitted.played is not None:
         nodes = int(fitted.played.nodes.sum())
         yield f"  planned, nothing Pending: {nodes:,} nodes, {fitted.cost:,.1f}/h, gap {fitted.gap:.2%}"
+        shares = [fitted.cost / cost_of(one) for one in (there, decreasing)]
+        yield f"    that is {shares[0]:.2f} of the real cluster, {shares[1]:.2f} of first-fit decreasing"
+    else:
+        left = sum(one.number for one in fitted.left)
+        yield f"  refused: {left:,} tasks in {len(fitted.left)} shapes wait on every mix that was planned"
     yield f"  {fitted.trials} plans; {cpu:,.0f} s of CPU, {wall:,.0f} s"

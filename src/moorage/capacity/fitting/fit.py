@@ -11,6 +11,7 @@ import numpy as np
 from moorage.autoscale.topology_keys import keys_read_by
 from moorage.capacity.fitting.demands import Demands, Shapes, Waiting, demands_of, problem_of
 from moorage.capacity.fitting.existing import bound_beside
+from moorage.capacity.fitting.leaner import leaner
 from moorage.capacity.fitting.model.columns import MANY_SHAPES
 from moorage.capacity.fitting.model.problem import Ints, Problem, undominated
 from moorage.capacity.fitting.model.search import MAX_KINDS, cheaper, may_hold
@@ -161,6 +162,9 @@ def _improve(fitted: Fitted, trials: MixTrials, played: Played) -> None:
         else:
             played = _nearby(problem, distinct, trials, played, fitted.bound)
             cost = problem.cost(played.nodes)
+    elif fitted.solved is not None and cost > fitted.solved.cost + near:
+        played = leaner(problem, trials, played)
+        cost = problem.cost(played.nodes)
     fitted.played, fitted.cost, fitted.trials = played, cost, trials.number
     fitted.bound = min(fitted.bound, cost)
 
