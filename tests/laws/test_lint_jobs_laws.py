@@ -14,12 +14,13 @@ from tests.laws.falsify import LAW_SETTINGS, examples
 from moorage.lint import checked_alone, finding
 from moorage.lint.catalogue import rules
 from moorage.lint.checked_alone import Ahead
-from moorage.lint.engine import Linter, Run
+from moorage.lint.engine import Linter
 from moorage.lint.jobs import read_ahead, worker
 from moorage.lint.jobs.read_ahead import ReadAhead, Threshold
 from moorage.lint.reading import plain_readings
 from moorage.lint.report.documents import JsonForm
 from moorage.lint.report.form import TextForm
+from moorage.lint.run import Run
 from moorage.lint.sources import sources_of
 from moorage.model.gates import all_gates, default_gates
 from moorage.model.text import document_chunks

@@ -21,10 +21,11 @@ from moorage.library.manifests import (
     texts_of,
 )
 from moorage.lint.catalogue import SelectionError, selected_rules
-from moorage.lint.engine import Linter, Run
+from moorage.lint.engine import Linter
 from moorage.lint.finding import Finding, Severity
 from moorage.lint.report.documents import needs_data, summary_data
 from moorage.lint.report.form import LintSummary, Problem
+from moorage.lint.run import Run
 from moorage.match.tolerations import compile_tolerations
 from moorage.model.kubernetes_version import minor_version
 from moorage.model.schema.conversion import ConversionError, convert_view

@@ -8,8 +8,8 @@ import pytest
 from tests.unit.lint.linting import linter, node, tolerating
 
 from moorage.lint import checked_alone
-from moorage.lint import engine as run_module
-from moorage.lint.engine import OutputError, Run
+from moorage.lint import run as run_module
+from moorage.lint.run import OutputError, Run
 from moorage.lint.sources import sources_of
 
 if TYPE_CHECKING:

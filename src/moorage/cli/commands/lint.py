@@ -277,9 +277,9 @@ def _lint(
     allows_empty: bool,
     shows_ignored: bool,
 ) -> LintSummary:
-    from moorage.lint.engine import OutputError, Run
     from moorage.lint.input_contents import ALLOW_EMPTY
     from moorage.lint.reading import WorkerDiedError
+    from moorage.lint.run import OutputError, Run
     from moorage.lint.sources import sources_of
 
     progress = _progress(paths)

@@ -81,7 +81,7 @@ class ReadAhead:
         self._may_start = True
         self._parts: Iterator[_Part] = iter(())
         self._ahead: deque[_Part] = deque()
-        self._batches: deque[Batch] = deque()  # those that nobody has taken yet
+        self._batches: deque[Batch] = deque()  # those that no process has taken yet
         self._open = Batch()
 
     def readings(self, sources: Iterable[Source]) -> Iterator[Reading]:
