@@ -199,9 +199,9 @@ class Credentials:
         finally:
             if process.returncode is None:
                 process.kill()
-                await process.wait()
-            # asyncio closes the transport only when the pipe was read to its end.
+            # Before waiting: asyncio also waits for the end of the pipe, and never sees it where it no longer reads.
             process._transport.close()  # type: ignore[attr-defined]
+            await process.wait()
         if code != 0:
             raise self._plugin_error(plugin, f"failed with exit code {code}")
         return output

@@ -92,6 +92,8 @@ print(json.dumps({"apiVersion": info["apiVersion"], "kind": "ExecCredential", "s
         (_plugin("print('hello')"), "did not print an ExecCredential"),
         (_plugin("print('{}')"), "did not print an ExecCredential"),
         (_plugin("import sys; sys.stdout.write('x' * 5_000_000)"), "printed more than 1048576 bytes"),
+        # Its child goes on to print after the plugin was killed.
+        (_plugin("import subprocess; subprocess.run(['yes'])"), "printed more than 1048576 bytes"),
         (_plugin(f"print({json.dumps({'apiVersion': 'v9', 'kind': 'Pod', 'status': {}})!r})"), "printed v9 Pod, not"),
         (_printing(), "gave neither a token nor a certificate"),
         (_printing(clientCertificateData="x"), "gave neither a token nor a certificate with its key"),
