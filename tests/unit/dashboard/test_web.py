@@ -27,6 +27,7 @@ _MAY_READ = {
     "lib/format.js": "a number that is rounded",
     "lib/stream/hub.js": "the number of a change",
     "parts/table/cards.js": "the width of a column in the style sheet",
+    "views/capacity/autoscaling-panel.js": "seconds of a choice",
     "views/map/node-table.js": "yes and no, to sort by them",
     "views/pending/groups.js": "the head of the scheduler's message, which is cut off",
     "views/pending/trying.js": "yes and no, to sort by them",

@@ -62,6 +62,7 @@ export class NodePage {
     clearTimeout(this.#timer);
     this.#timer = 0;
     this.#asking?.abort();
+    if (cluster.loaded && !cluster.nodes.has(this.name)) return this.#show();
     this.#asking = new AbortController();
     try {
       this.#details = await getJSON(`/api/node/${encodeURIComponent(this.name)}`, { signal: this.#asking.signal });

@@ -46,7 +46,7 @@ export class NodeRoom {
   async #ask() {
     clearTimeout(this.#timer);
     this.#timer = 0;
-    if (cluster.past != null) return;
+    if (cluster.past != null || (cluster.loaded && !cluster.nodes.has(this.#name))) return;
     this.#about = this.#facts();
     this.#asking?.abort();
     this.#asking = new AbortController();
