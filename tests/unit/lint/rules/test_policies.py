@@ -1,36 +1,9 @@
 """Policies without a binding and bindings without a policy."""
 
 from tests.unit.lint.linting import lint, stream
+from tests.unit.lint.policy_manifests import MUTATING, VALIDATING, binding, findings, policy
 
 from moorage.lint.finding import Finding, Severity
-
-VALIDATING, MUTATING = "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"
-RULES = "[{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]"
-
-
-def policy(name: str, kind: str = VALIDATING) -> str:
-    of_kind = (
-        "  validations: [{expression: 'true'}]\n"
-        if kind == VALIDATING
-        else "  reinvocationPolicy: Never\n  mutations:\n  - patchType: JSONPatch\n"
-        '    jsonPatch: {expression: \'[JSONPatch{op: "remove", path: "/data"}]\'}\n'
-    )
-    return (
-        f"apiVersion: admissionregistration.k8s.io/v1\nkind: {kind}\nmetadata: {{name: {name}}}\n"
-        f"spec:\n  matchConstraints: {{resourceRules: {RULES}}}\n{of_kind}"
-    )
-
-
-def binding(of: str, kind: str = VALIDATING) -> str:
-    actions = "  validationActions: [Deny]\n" if kind == VALIDATING else ""
-    return (
-        f"apiVersion: admissionregistration.k8s.io/v1\nkind: {kind}Binding\nmetadata: {{name: b-{of}}}\n"
-        f"spec:\n  policyName: {of}\n{actions}"
-    )
-
-
-def findings(*documents: str) -> list[Finding]:
-    return [finding for finding in lint(stream(*documents)) if finding.rule.startswith("policy-")]
 
 
 def test_policy_with_its_binding_has_no_finding() -> None:
