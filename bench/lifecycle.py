@@ -12,9 +12,10 @@ import argparse
 import asyncio
 import cProfile
 import random
-import selectors
 from time import process_time
 from typing import TYPE_CHECKING, Any
+
+from tests.virtual_time import BASE, VirtualTimeLoop
 
 from bench.controllers.documents import NAMESPACE, deployment, new_template
 from moorage.client.event_recorders import CountingRecorder, SeriesRecorder
@@ -38,35 +39,9 @@ from moorage.telemetry.metrics import Metrics
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-_BASE = 1_767_225_600.0
 _PODS_OF_ONE = 100
 _LOOK_EVERY = 0.5
 _PATIENCE = 3600.0
-
-
-class _JumpingSelector(selectors.DefaultSelector):
-    """A selector that adds up how long it was asked to wait, and does not wait."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.slept = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        if not ready and timeout:
-            self.slept += timeout
-        return ready
-
-
-class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time moves only when no callback is ready."""
-
-    def __init__(self) -> None:
-        self._jumping = _JumpingSelector()
-        super().__init__(self._jumping)
-
-    def time(self) -> float:
-        return self._jumping.slept
 
 
 class Lifecycle:
@@ -79,7 +54,7 @@ class Lifecycle:
         self._store, self._loop = MemoryStore(), asyncio.get_running_loop()
 
     def _clock(self) -> float:
-        return _BASE + self._loop.time()
+        return BASE + self._loop.time()
 
     async def run(self) -> None:
         gates, clock, metrics = gates_from({"TaintTolerationComparisonOperators": True}), self._clock, Metrics()

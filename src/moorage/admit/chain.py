@@ -83,7 +83,7 @@ class Admission:
     `taints_new_nodes` and `protects_storage` say that the controllers run that remove such taints and finalizers.
     `mounts_tokens` mounts the tokens of service accounts and refuses pods whose account is missing.
     `without` leaves plugins out, as --disable-admission-plugins does. Addresses and ports are chosen with `random`.
-    `extensions` has the policies and webhooks of the cluster; while there are none, nothing is slower.
+    `extensions` has the policies and webhooks of the cluster; a cluster without them is not slower.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ def ordered_integer(text: str) -> int | None:
 
 
 def threshold(text: str) -> int | None:
-    """Return the number with which the numbers of all versions compare rightly; None if there is none."""
+    """Return the number with which the numbers of all versions compare rightly; None if no such number exists."""
     version = version_or_none(text)
     return None if version is None or version.pre else _number(version)
 

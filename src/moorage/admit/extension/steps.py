@@ -63,7 +63,7 @@ class ConversionCall(NamedTuple):
 
 
 class ConversionAnswer(NamedTuple):
-    """The converted object, or why there is none, in the words of the converter.
+    """The converted object, or why the conversion failed, in the words of the converter.
 
     `is_large`: what is done with the object may take long. `not_called`: webhooks are not called here at all (see
     `without_calls`).

@@ -32,7 +32,7 @@ Tolerations = tuple[Toleration, ...]
 
 
 class Lowered(NamedTuple):
-    """What is known of a lowered pod. Without an original, `problem` says why there is none."""
+    """What is known of a lowered pod. If the original cannot be read, `problem` says why."""
 
     original: OriginalTolerations | None
     problem: str = ""

@@ -110,7 +110,7 @@ def _of_path(path: Path) -> Dependence:
         is_own = any(_overlap(tuple(rest), own) for own in OWN_FIELDS)
         return Dependence.REQUEST if is_own else Dependence.TEMPLATE
     if root == OLD_OBJECT:
-        return Dependence.TEMPLATE  # there is none
+        return Dependence.TEMPLATE  # absent where an object is created
     if root == REQUEST:
         return Dependence.TEMPLATE if rest and rest[0] in _SAME_IN_REQUESTS else Dependence.REQUEST
     return Dependence.NAMESPACE if root == NAMESPACE else Dependence.REQUEST

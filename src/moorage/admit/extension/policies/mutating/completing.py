@@ -98,7 +98,7 @@ def _changed_type(patched: Raw, before: Raw) -> str:
 
 
 def _undecodable(document: Raw) -> str:
-    """Return the complaint of Go's decoder about a document; empty if there is none, and for kinds of users."""
+    """Return the complaint of Go's decoder about a document; empty if it accepts the document, and for custom kinds."""
     kind = kind_of(document)
     if kind is None:
         return ""
